@@ -1,0 +1,69 @@
+"""The shapes that are stored or travel between processes, frozen and free of behaviour that needs anything else.
+
+Everything here is plain data: a runner in one process, a grader in another and a person next week read the
+same records. Nothing in this package starts a process, opens a socket or knows a file format.
+"""
+
+from passhat.facts._events import (
+    AgentEvent,
+    Author,
+    Event,
+    Message,
+    ModelCall,
+    OutputText,
+    ToolCall,
+    ToolOffer,
+    ToolRun,
+)
+from passhat.facts._grades import Grade, Role, Verdict, decide
+from passhat.facts._json import NotJSON, as_json, canonical_json, digest
+from passhat.facts._labels import Fault, Label
+from passhat.facts._limits import Limits
+from passhat.facts._manifest import GitState, Manifest, ModelSource, TaskCount
+from passhat.facts._seeds import derive_seed
+from passhat.facts._status import RULES, Counts, Grading, Status, StatusRule
+from passhat.facts._tasks import Task, TaskError
+from passhat.facts._transcript import ToolUse, Transcript, Turn
+from passhat.facts._trials import Attempt, ErrorInfo, TrialRecord, Usage
+
+__all__ = [
+    "RULES",
+    "AgentEvent",
+    "Attempt",
+    "Author",
+    "Counts",
+    "ErrorInfo",
+    "Event",
+    "Fault",
+    "GitState",
+    "Grade",
+    "Grading",
+    "Label",
+    "Limits",
+    "Manifest",
+    "Message",
+    "ModelCall",
+    "ModelSource",
+    "NotJSON",
+    "OutputText",
+    "Role",
+    "Status",
+    "StatusRule",
+    "Task",
+    "TaskCount",
+    "TaskError",
+    "ToolCall",
+    "ToolOffer",
+    "ToolRun",
+    "ToolUse",
+    "Transcript",
+    "TrialRecord",
+    "Turn",
+    "Usage",
+    "Verdict",
+    "as_json",
+    "canonical_json",
+    "decide",
+    "derive_seed",
+    "digest",
+]

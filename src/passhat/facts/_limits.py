@@ -1,0 +1,48 @@
+"""What one trial, and one run, may spend."""
+
+from __future__ import annotations
+
+import math
+
+import msgspec
+
+
+class Limits(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """Bounds on one trial (and, with the names that start with ``run_``, on the whole run). None means unlimited.
+
+    Times are in seconds, money in US dollars, sizes in bytes. A trial that reaches a bound ends as *timeout* or
+    *limit*, and counts as a failure. A run that reaches one of its own bounds stops starting trials and can be resumed.
+    The call in flight may overshoot a bound on tokens or dollars: its price is known only afterwards.
+
+    >>> Limits(seconds=60, model_calls=20).model_calls
+    20
+    >>> Limits(seconds=0)
+    Traceback (most recent call last):
+    ...
+    ValueError: Limits(seconds=0): must be a positive finite number, or None for no limit
+    """
+
+    seconds: float | None = 300.0
+    model_calls: int | None = 50
+    tokens: int | None = None
+    dollars: float | None = None
+    output_bytes: int | None = 10_000_000
+    memory_bytes: int | None = 4_000_000_000
+    processes: int | None = 200
+    prepare_seconds: float | None = 60.0
+    grade_seconds: float | None = 60.0
+    run_seconds: float | None = None
+    run_tokens: int | None = None
+    run_dollars: float | None = None
+
+    def __post_init__(self) -> None:
+        for name in self.__struct_fields__:
+            value = getattr(self, name)
+            if value is None:
+                continue
+            good = isinstance(value, int | float) and not isinstance(value, bool)
+            if not good or not math.isfinite(value) or value <= 0:
+                raise ValueError(f"Limits({name}={value!r}): must be a positive finite number, or None for no limit")
+            whole = ("model_calls", "tokens", "output_bytes", "memory_bytes", "processes", "run_tokens")
+            if name in whole and not isinstance(value, int):
+                raise ValueError(f"Limits({name}={value!r}): must be a whole number")

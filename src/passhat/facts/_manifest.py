@@ -1,0 +1,82 @@
+"""What a run measured, how, and when: the content of ``run.json``."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import msgspec
+
+from passhat.facts._limits import Limits
+from passhat.facts._trials import Usage
+
+ModelSource = Literal["scripted", "simulated", "replayed", "live", "mixed", "unseen"]
+SCHEMA = 1
+
+
+class GitState(msgspec.Struct, frozen=True):
+    """The commit of the project under test; ``dirty`` when the working tree differed from it."""
+
+    commit: str
+    dirty: bool
+
+
+class TaskCount(msgspec.Struct, frozen=True):
+    """Counts of one task (of one arm) when the run ended: n counted, c successes, missing without a verdict."""
+
+    task: str
+    n: int
+    c: int
+    missing: int = 0
+    arm: str = ""
+
+
+class Manifest(msgspec.Struct, frozen=True, kw_only=True):
+    """Everything needed to know what a run's numbers describe. Times are UTC in ISO 8601, hashes SHA-256 in hex."""
+
+    run_id: str
+    suite: str
+    schema: int = SCHEMA
+    passhat: str = ""
+    started: str = ""
+    ended: str | None = None
+    state: Literal["running", "finished", "interrupted", "stopped"] = "running"
+    stop_reason: str | None = None
+    source_file: str | None = None  # "evals/eval_support.py", relative to the project, and "::suite"
+    kind: Literal["capability", "regression"] = "capability"
+    asked: Literal["scripted", "structural", "evaluation"] = "evaluation"
+    model_source: ModelSource = "unseen"
+    isolation: str = "inline"
+    containment: str = "none"  # "proved", "kernel", "best effort", "none"
+    model_requested: str | None = None
+    models_reported: dict[str, int] = {}  # "name@fingerprint" -> number of calls
+    sampling: dict[str, list[Any]] = {}  # setting seen on the wire -> its distinct values
+    trials: int = 1
+    task_ids: tuple[str, ...] = ()
+    task_tags: dict[str, tuple[str, ...]] = {}
+    arms: tuple[str, ...] = ("",)
+    baseline: str | None = None
+    seed: int = 0
+    order: Literal["task", "round", "shuffled"] = "round"
+    concurrency: int = 1
+    limits: Limits = Limits()
+    missing_policy: str = "bound"
+    level: float = 0.95
+    gates: tuple[str, ...] = ()
+    undecided: Literal["pass", "fail"] | None = None
+    tasks_hash: str = ""
+    duplicate_inputs: tuple[tuple[str, ...], ...] = ()  # groups of task ids that ask the same thing
+    graders: dict[str, str] = {}  # name -> hash of its source
+    files: dict[str, str] = {}  # project files that the agent's process imported -> hash
+    git: GitState | None = None
+    sampled_from: str | None = None
+    hand_picked: bool = False
+    owner: str | None = None
+    variance: tuple[str, ...] = ()  # declared or seen sources of variance
+    host: str = ""
+    platform: str = ""
+    python: str = ""
+    counts: tuple[TaskCount, ...] = ()
+    usage: Usage | None = None
+    seconds: float | None = None
+    resumed: int = 0
+    looks: int = 1

@@ -1,0 +1,23 @@
+"""A trial as user code sees it: live for the agent, finished for the graders.
+
+The stored record of a trial is `passhat.facts.TrialRecord`; the classes here are what an agent and a grader get.
+"""
+
+from passhat.trial._current import current_trial, tool
+from passhat.trial._finished import FinishedTrial
+from passhat.trial._live import ModelAccess, Trial, TrialCancelled
+from passhat.trial._recorder import Recorder, ToolInProgress
+from passhat.trial._workspace import Workspace, WorkspaceError
+
+__all__ = [
+    "FinishedTrial",
+    "ModelAccess",
+    "Recorder",
+    "ToolInProgress",
+    "Trial",
+    "TrialCancelled",
+    "Workspace",
+    "WorkspaceError",
+    "current_trial",
+    "tool",
+]
