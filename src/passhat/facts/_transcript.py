@@ -113,17 +113,26 @@ class Transcript(msgspec.Struct, frozen=True, omit_defaults=True):
         return tuple(sorted(uses, key=lambda use: use.at))
 
     def _results(self) -> dict[tuple[int, str], Message]:
-        """Tool results by (index of the answer, call id): the first result sent in a later request wins."""
+        """Tool results by (index of the answer, call id): the first result sent in a later request wins.
+
+        Ids may repeat in a conversation: a result belongs to the wish before it in the history that was sent, and
+        to the latest wish of that id where a request sends its news only.
+        """
         results: dict[tuple[int, str], Message] = {}
-        asked: dict[str, int] = {}
-        calls = sorted(self.model_calls, key=lambda call: call.at)
+        askers: dict[str, list[int]] = {}
         index = 0
-        for call in calls:
+        for call in sorted(self.model_calls, key=lambda call: call.at):
+            wished: dict[str, int] = {}
             for message in call.messages:
-                if message.role == "tool" and message.call_id in asked:
-                    results.setdefault((asked[message.call_id], message.call_id), message)
+                for wish in message.tool_calls:
+                    wished[wish.id] = wished.get(wish.id, 0) + 1
+                known = askers.get(message.call_id or "") if message.role == "tool" else None
+                if known and message.call_id:
+                    nth = wished.get(message.call_id, len(known))
+                    results.setdefault((known[min(nth, len(known)) - 1], message.call_id), message)
             if call.reply is not None:
-                asked.update((wish.id, index) for wish in call.reply.tool_calls)
+                for wish in call.reply.tool_calls:
+                    askers.setdefault(wish.id, []).append(index)
                 index += 1
         return results
 
