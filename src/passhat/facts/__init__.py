@@ -4,6 +4,7 @@ Everything here is plain data: a runner in one process, a grader in another and 
 same records. Nothing in this package starts a process, opens a socket or knows a file format.
 """
 
+from passhat.facts._errors import PasshatError
 from passhat.facts._events import (
     AgentEvent,
     Author,
@@ -46,6 +47,7 @@ __all__ = [
     "ModelSource",
     "NotJSON",
     "OutputText",
+    "PasshatError",
     "Role",
     "Status",
     "StatusRule",

@@ -10,10 +10,12 @@ from typing import Any
 
 import msgspec
 
+from passhat.facts._errors import PasshatError
+
 _DEPTH = 200
 
 
-class NotJSON(ValueError):
+class NotJSON(PasshatError, ValueError):
     """A value that JSON can't hold; ``path`` says where in the value it was found."""
 
     def __init__(self, path: str, problem: str) -> None:

@@ -6,10 +6,11 @@ from typing import Any, Literal
 
 import msgspec
 
+from passhat.facts._errors import PasshatError
 from passhat.facts._json import as_json, digest
 
 
-class TaskError(ValueError):
+class TaskError(PasshatError, ValueError):
     """A task that can't be used; the message says which one, which field, and why."""
 
 
