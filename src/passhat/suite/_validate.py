@@ -1,0 +1,144 @@
+"""Checks of what a suite was given, one small function a kind of value."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from passhat.suite._errors import SuiteError, suggestion
+
+_AGENT_NAME = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_][\w.]*")
+_VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+
+
+def text(value: Any, field: str) -> str:
+    """Non-empty text without line breaks."""
+    if not isinstance(value, str) or not value.strip() or not value.isprintable():
+        raise SuiteError(f"{field}={value!r}: must be a line of text")
+    return value
+
+
+def optional_text(value: Any, field: str) -> str | None:
+    """As `text`, or None."""
+    return None if value is None else text(value, field)
+
+
+def suite_name(value: Any) -> str:
+    """A name that can be part of a directory's name and of ``PATH::NAME``."""
+    name = text(value, "name")
+    if not re.fullmatch(r"\w[\w .+-]*", name) or name != name.strip() or name.endswith("."):
+        raise SuiteError(
+            f"name={name!r}: use letters, digits, spaces and . + - _ only, starting with a letter or digit"
+        )
+    return name
+
+
+def choice(value: Any, field: str, words: Iterable[str]) -> Any:
+    """One of ``words``."""
+    words = tuple(words)
+    if value not in words:
+        hint = suggestion(value, words) if isinstance(value, str) else ""
+        raise SuiteError(f"{field}={value!r}: must be one of {', '.join(words)}{hint if 'mean' in hint else ''}")
+    return value
+
+
+def whole(value: Any, field: str, *, at_least: int) -> int:
+    """A whole number that is no bool."""
+    if isinstance(value, bool) or not isinstance(value, int) or value < at_least:
+        raise SuiteError(f"{field}={value!r}: must be a whole number, {at_least} or more")
+    return value
+
+
+def optional_whole(value: Any, field: str, *, at_least: int) -> int | None:
+    """As `whole`, or None."""
+    return None if value is None else whole(value, field, at_least=at_least)
+
+
+def several(value: Any, field: str, what: str) -> tuple[Any, ...]:
+    """A list or tuple of things, not one of them alone."""
+    if isinstance(value, str | bytes | Mapping) or not isinstance(value, Iterable):
+        raise SuiteError(f"{field}={value!r}: must be a list of {what}; for a single one write {field}=[…]")
+    return tuple(value)
+
+
+def words(value: Any, field: str, what: str) -> tuple[str, ...]:
+    """A list of lines of text."""
+    found = several(value, field, what)
+    for index, item in enumerate(found):
+        text(item, f"{field}[{index}]")
+    return found
+
+
+def takes(function: Any, field: str, call: str, count: int = 1) -> Callable[..., Any]:
+    """A callable that can be called with ``count`` arguments; ``call`` shows how it will be called."""
+    if inspect.isclass(function):
+        raise SuiteError(f"{field} is the class {function.__name__}; give an instance of it, or a function: {call}")
+    if not callable(function):
+        raise SuiteError(f"{field}={function!r}: must be a function: {call}")
+    try:
+        inspect.signature(function).bind(*range(count))
+    except TypeError as error:
+        name = getattr(function, "__name__", type(function).__name__)
+        raise SuiteError(f"{field}: {name} can't be called as {call}: {error}") from None
+    except ValueError:  # a builtin that doesn't tell its signature
+        pass
+    return function  # type: ignore[no-any-return]
+
+
+def optional_takes(function: Any, field: str, call: str, count: int = 1) -> Callable[..., Any] | None:
+    """As `takes`, or None."""
+    return None if function is None else takes(function, field, call, count)
+
+
+def agent(value: Any) -> Callable[..., Any] | str:
+    """A function of the trial, or the name of one as ``"module:function"``."""
+    if isinstance(value, str):
+        if not _AGENT_NAME.fullmatch(value):
+            raise SuiteError(f"agent={value!r}: a named agent is written 'module:function'")
+        return value
+    return takes(value, "agent", "agent(trial)")
+
+
+def model(value: Any, field: str) -> str | None:
+    """``PROVIDER/NAME``, or None."""
+    if value is None:
+        return None
+    provider, slash, name = text(value, field).partition("/")
+    if not (provider and slash and name):
+        raise SuiteError(f"{field}={value!r}: write PROVIDER/NAME, for example 'openai/gpt-5'")
+    return str(value)
+
+
+def variables(value: Any) -> dict[str, str]:
+    """Environment variables with their values."""
+    if not isinstance(value, Mapping):
+        raise SuiteError(f"set_env={value!r}: must map names of variables to their values")
+    for name, content in value.items():
+        variable_names([name], "set_env")
+        if not isinstance(content, str) or "\0" in content:
+            raise SuiteError(f"set_env[{name!r}]={content!r}: must be text; write {str(content)!r}")
+    return dict(value)
+
+
+def variable_names(value: Any, field: str) -> tuple[str, ...]:
+    """Names of environment variables."""
+    names = several(value, field, "names of environment variables")
+    for name in names:
+        if not isinstance(name, str) or not _VARIABLE.fullmatch(name):
+            raise SuiteError(f"{field}: {name!r} is no name of an environment variable")
+    return names
+
+
+def allowances(value: Any) -> tuple[tuple[str, str], ...]:
+    """Rules that are silenced, each with the written reason."""
+    how = "write allow={'rule-name': 'why it is fine here'}"
+    pairs = tuple(value.items()) if isinstance(value, Mapping) else several(value, "allow", "(rule, reason) pairs")
+    for pair in pairs:
+        if not isinstance(pair, tuple | list) or len(pair) != 2:
+            raise SuiteError(f"allow: {pair!r} has no reason; {how}")
+        for part, meaning in zip(pair, ("rule", "reason"), strict=True):
+            if not isinstance(part, str) or not part.strip():
+                raise SuiteError(f"allow: {pair!r} has no {meaning}; {how}")
+    return tuple((rule, reason) for rule, reason in pairs)

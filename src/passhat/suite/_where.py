@@ -1,0 +1,91 @@
+"""Where a suite is written, and user code found from there."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+from passhat.suite._errors import SuiteError, suggestion
+
+_lock = threading.RLock()
+_folders: list[Path] = []  # folders that were put on sys.path here, in order
+
+
+def calling_file() -> Path | None:
+    """The file of the innermost code outside passhat that is running; None at a prompt or in a notebook."""
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None:
+        name = frame.f_globals.get("__name__", "")
+        if name not in ("passhat", "dataclasses") and not name.startswith("passhat."):
+            file = frame.f_globals.get("__file__")
+            return None if file is None else Path(file).resolve()
+        frame = frame.f_back
+    return None
+
+
+def put_first(folder: Path) -> None:
+    """Make ``folder`` the first place that imports look in, and forget other folders' modules of the same names.
+
+    It stays on ``sys.path``: an agent may import its own modules as late as in its first trial. Modules that came from
+    a folder put there earlier, and that this folder has too (two suites, each with its own ``shop.py``), are dropped
+    from ``sys.modules``, so that each suite gets its own.
+    """
+    with _lock:
+        text = str(folder)
+        sys.path[:] = [text, *(entry for entry in sys.path if entry != text)]
+        for name in _top_level(folder):
+            module = sys.modules.get(name)
+            origin = getattr(module, "__file__", None) or next(iter(getattr(module, "__path__", [])), None)
+            if origin is None or Path(origin).is_relative_to(folder):
+                continue
+            if any(Path(origin).is_relative_to(other) for other in _folders):
+                for loaded in [m for m in sys.modules if m == name or m.startswith(f"{name}.")]:
+                    del sys.modules[loaded]
+        if folder not in _folders:
+            _folders.append(folder)
+        importlib.invalidate_caches()
+
+
+def _top_level(folder: Path) -> Iterator[str]:
+    for entry in sorted(folder.iterdir()):
+        if entry.suffix == ".py" or (entry.is_dir() and entry.name.isidentifier()):
+            yield entry.stem
+
+
+@contextmanager
+def importing_from(folder: Path | None) -> Iterator[None]:
+    """Hold the import lock of suites, with ``folder`` first on ``sys.path`` when there is one."""
+    with _lock:
+        if folder is not None:
+            put_first(folder)
+        yield
+
+
+def function_named(text: str, folder: Path | None) -> Callable[..., Any]:
+    """The callable that ``"module:function"`` names, looked for in ``folder`` first.
+
+    >>> function_named("json:dumps", None)([1])
+    '[1]'
+    """
+    module_name, _, path = text.partition(":")
+    with importing_from(folder):
+        try:
+            found: Any = importlib.import_module(module_name)
+        except ModuleNotFoundError as error:
+            if error.name and (module_name == error.name or module_name.startswith(f"{error.name}.")):
+                where = "" if folder is None else f"; looked in {folder} first"
+                raise SuiteError(f"agent {text!r}: there is no module {error.name!r}{where}") from None
+            raise
+    for part in path.split("."):
+        if not hasattr(found, part):
+            raise SuiteError(f"agent {text!r}: {part!r} isn't in it{suggestion(part, vars(found))}")
+        found = getattr(found, part)
+    if not callable(found):
+        raise SuiteError(f"agent {text!r} is a {type(found).__name__}, not a function")
+    return found  # type: ignore[no-any-return]
