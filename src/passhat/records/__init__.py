@@ -1,0 +1,48 @@
+"""Read and write one run directory.
+
+`RunWriter` is the one writer, `RunReader` reads without ever changing anything, `open_for_resume` continues a run that
+ended early. The format is described in docs/run-directory.md.
+"""
+
+from passhat.records._encode import SafeEncoder
+from passhat.records._errors import BadRecord, NewerSchema, RecordError, RunChanged, RunLocked, RunNotFound
+from passhat.records._labels import append_labels
+from passhat.records._lock import Holder
+from passhat.records._pairs import Pair, PairSet
+from passhat.records._reader import RunReader
+from passhat.records._regrades import Regrade, RegradeHead, RegradeWriter
+from passhat.records._resume import open_for_resume, resume_refusal
+from passhat.records._runs import RunEntry, find_run, list_runs
+from passhat.records._unpack import unpack_workspace
+from passhat.records._workspaces import KeptWorkspace, WorkspaceStore, archive_name
+from passhat.records._writer import RunWriter, WritePoint, slug
+
+__all__ = [
+    "BadRecord",
+    "Holder",
+    "KeptWorkspace",
+    "NewerSchema",
+    "Pair",
+    "PairSet",
+    "RecordError",
+    "Regrade",
+    "RegradeHead",
+    "RegradeWriter",
+    "RunChanged",
+    "RunEntry",
+    "RunLocked",
+    "RunNotFound",
+    "RunReader",
+    "RunWriter",
+    "SafeEncoder",
+    "WorkspaceStore",
+    "WritePoint",
+    "append_labels",
+    "archive_name",
+    "find_run",
+    "list_runs",
+    "open_for_resume",
+    "resume_refusal",
+    "slug",
+    "unpack_workspace",
+]

@@ -1,0 +1,218 @@
+"""Going on with a run that ended early: what forbids it, and the writer that continues."""
+
+from __future__ import annotations
+
+import datetime
+import os
+import time
+from collections.abc import Callable, Collection, Iterable
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from passhat.facts import RULES, Attempt, Manifest, Status, TrialRecord
+from passhat.records._disk import TEMPORARY, open_private, sweep_temporaries, sync_folder, write_all
+from passhat.records._encode import SafeEncoder
+from passhat.records._errors import disk_error
+from passhat.records._format import LOCK, SUPERSEDED, TRANSCRIPTS, TRIALS, decode_record, read_manifest
+from passhat.records._lines import Lines
+from passhat.records._lock import FileLock
+from passhat.records._pairs import Pair, PairSet
+from passhat.records._tally import Tally
+from passhat.records._writer import Hook, RunWriter, utc_now
+
+ON_RESUME = frozenset(status for status, rule in RULES.items() if rule.again == "on resume")
+
+
+class _Found:
+    """What a pass over the lines of a run found."""
+
+    def __init__(self) -> None:
+        self.completed = PairSet()
+        self.retried: dict[Pair, tuple[Attempt, ...]] = {}
+        self.tally = Tally()
+        self.problems: list[str] = []
+        self.frames_end = 0
+        self.lines_end = 0
+
+
+def open_for_resume(
+    path: Path | str,
+    *,
+    retry: Collection[Status] = (),
+    redact: Iterable[str] = (),
+    hook: Hook | None = None,
+    clock: Callable[[], float] = time.monotonic,
+    now: Callable[[], datetime.datetime] = utc_now,
+) -> RunWriter:
+    """Take the lock of a run, cut what a killed writer left half-written, and return the writer that continues.
+
+    ``writer.completed`` holds the (arm, task, trial) that need no run. Trials that ended with a status in ``retry``,
+    or that were interrupted, are moved to ``superseded.jsonl`` and stand in ``writer.retried`` with their attempts.
+    Whether the suite is still the same is the caller's question: see `resume_refusal`. Raises `RunLocked` while another
+    writer lives, `BadRecord` for a damaged line, `RecordError` when it can't be written.
+    """
+    run = Path(path)
+    manifest = read_manifest(run)
+    lock = FileLock.take(run / LOCK, of="this run")
+    try:
+        sweep_temporaries(run)
+        found = _look_through(run, frozenset(retry) | ON_RESUME)
+        _cut(run, found)
+        if found.retried:
+            _supersede(run, found)
+        writer = RunWriter(run, manifest, lock, encoder=SafeEncoder(redact), hook=hook, clock=clock, now=now)
+    except OSError as error:
+        lock.release()
+        raise disk_error(error, run, "Nothing that was recorded is lost") from error
+    except BaseException:
+        lock.release()
+        raise
+    writer.completed, writer.tally = found.completed, found.tally
+    writer.retried, writer.problems = found.retried, tuple(found.problems)
+    try:
+        writer.update_manifest(state="running", ended=None, stop_reason=None, resumed=manifest.resumed + 1)
+    except BaseException:
+        writer.close()
+        raise
+    return writer
+
+
+def _look_through(run: Path, again: frozenset[Status]) -> _Found:
+    """Read every line once, in bounded memory."""
+    found = _Found()
+    lines = Lines(run / TRIALS)
+    for number, record in lines.parsed(decode_record):
+        pair = (record.arm, record.task, record.trial)
+        found.frames_end = max(found.frames_end, _frame_end(record))
+        if pair in found.completed or pair in found.retried:
+            found.problems.append(duplicate(lines.path, number, record))
+        elif record.status in again:
+            last = Attempt(record.status, record.error, record.seconds, record.usage)
+            found.retried[pair] = (*record.attempts, last)
+        else:
+            found.completed.add(pair)
+            found.tally.add(record)
+    for _, record in Lines(run / SUPERSEDED).parsed(decode_record):
+        found.frames_end = max(found.frames_end, _frame_end(record))
+    found.lines_end = lines.end
+    return found
+
+
+def duplicate(path: Path, number: int, record: TrialRecord) -> str:
+    """The words for a second line of the same trial."""
+    return f"{path.name} line {number}: trial {record.trial} of task {record.task!r} again; the first line is used"
+
+
+def _frame_end(record: TrialRecord) -> int:
+    return sum(record.transcript) if record.transcript else 0
+
+
+def _cut(run: Path, found: _Found) -> None:
+    """Cut a torn line and frames without a line. Frames lost in a crash of the machine leave a hole, never a mix-up."""
+    for name, end in ((TRIALS, found.lines_end), (TRANSCRIPTS, found.frames_end)):
+        descriptor = open_private(run / name, os.O_RDWR | os.O_CREAT)
+        try:
+            if os.fstat(descriptor).st_size != end:
+                os.ftruncate(descriptor, end)
+                os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+
+
+def _supersede(run: Path, found: _Found) -> None:
+    """Move the lines of trials that shall run again to ``superseded.jsonl``; the rest keep their order.
+
+    The moved lines are durable before the others are rewritten: a crash between the two only leaves them in both.
+    """
+
+    def moved(line: bytes) -> bool:
+        record = decode_record(line)
+        return (record.arm, record.task, record.trial) in found.retried
+
+    earlier = Lines(run / SUPERSEDED)
+    for _ in earlier:
+        pass
+    _write_durably(run / SUPERSEDED, earlier.end, (line for _, line in Lines(run / TRIALS) if moved(line)))
+    rest = run / f"{TRIALS}{TEMPORARY}"
+    _write_durably(rest, 0, (line for _, line in Lines(run / TRIALS) if not moved(line)))
+    os.replace(rest, run / TRIALS)
+    sync_folder(run)
+
+
+def _write_durably(path: Path, start: int, lines: Iterable[bytes]) -> None:
+    descriptor = open_private(path, os.O_RDWR | os.O_CREAT)
+    try:
+        os.ftruncate(descriptor, start)
+        os.lseek(descriptor, start, os.SEEK_SET)
+        for line in lines:
+            write_all(descriptor, line)
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+_SAME = {
+    "suite": "the suite",
+    "asked": "what is asked",
+    "model_source": "who answers",
+    "trials": "the number of trials a task",
+    "seed": "the seed",
+    "model_requested": "the model",
+    "isolation": "the isolation",
+    "limits": "the limits",
+}
+
+
+def resume_refusal(old: Manifest, new: Manifest, *, forced: bool = False) -> list[str]:
+    """Why a run can't be continued by the suite as it is now; empty when it can, or when forced.
+
+    ``old`` is the manifest of the run, ``new`` the one that the suite would get today. Project files are compared where
+    both name them: which files an agent imports is known only once it ran.
+
+    >>> resume_refusal(Manifest(run_id="a", suite="s", trials=5), Manifest(run_id="", suite="s", trials=8))
+    ['the number of trials a task was 5 and is 8']
+    """
+    if forced:
+        return []
+    reasons = [
+        f"{words} was {_short(getattr(old, name))} and is {_short(getattr(new, name))}"
+        for name, words in _SAME.items()
+        if getattr(old, name) != getattr(new, name)
+    ]
+    if old.arms != new.arms:
+        reasons.append(f"the arms were {', '.join(old.arms)} and are {', '.join(new.arms)}")
+    if old.tasks_hash != new.tasks_hash or old.task_ids != new.task_ids:
+        reasons.append(_tasks_changed(old, new))
+    reasons.extend(_changed("grader", old.graders, new.graders, all_of_them=True))
+    reasons.extend(_changed("file", old.files, new.files, all_of_them=False))
+    return reasons
+
+
+def _tasks_changed(old: Manifest, new: Manifest) -> str:
+    gone = [task for task in old.task_ids if task not in set(new.task_ids)]
+    added = [task for task in new.task_ids if task not in set(old.task_ids)]
+    if gone or added:
+        parts = [f"{word} {_named(tasks)}" for word, tasks in (("gone:", gone), ("new:", added)) if tasks]
+        return f"the tasks changed ({'; '.join(parts)})"
+    return "the content or the order of the tasks changed"
+
+
+def _changed(kind: str, old: dict[str, str], new: dict[str, str], *, all_of_them: bool) -> list[str]:
+    changed = sorted(name for name in old.keys() & new.keys() if old[name] != new[name])
+    reasons = [f"{kind} {name} changed" for name in changed]
+    if all_of_them:
+        reasons += [f"{kind} {name} is gone" for name in sorted(old.keys() - new.keys())]
+        reasons += [f"{kind} {name} is new" for name in sorted(new.keys() - old.keys())]
+    return reasons
+
+
+def _named(names: list[str]) -> str:
+    return ", ".join(names[:5]) + (f" and {len(names) - 5} more" if len(names) > 5 else "")
+
+
+def _short(value: Any) -> str:
+    if isinstance(value, msgspec.Struct):
+        return repr(msgspec.to_builtins(value))
+    return repr(value)

@@ -1,0 +1,78 @@
+"""Finding runs by what a person types, and listing them cheaply."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import msgspec
+
+from passhat.facts import Manifest
+from passhat.records._errors import RecordError, RunNotFound, disk_error
+from passhat.records._format import MANIFEST, read_manifest
+
+
+class RunEntry(msgspec.Struct, frozen=True):
+    """One directory among the runs; ``manifest`` is None when it can't be read, and ``problem`` says why."""
+
+    path: Path
+    manifest: Manifest | None = None
+    problem: str = ""
+
+    @property
+    def run_id(self) -> str:
+        """The name of the directory."""
+        return self.path.name
+
+
+def list_runs(root: Path | str = ".passhat") -> list[RunEntry]:
+    """All runs below ``root``, newest first, from their ``run.json`` alone; broken ones have a ``problem``."""
+    return sorted((_entry(path) for path in _folders(Path(root))), key=_age, reverse=True)
+
+
+def find_run(text: str, root: Path | str = ".passhat") -> Path:
+    """The directory of the run that ``text`` names: "last", an id, a unique beginning or end of one, or a path.
+
+    Raises `RunNotFound` when no run, or more than one, answers to it.
+    """
+    runs = Path(root) / "runs"
+    if text == "last":
+        whole = [entry for entry in list_runs(root) if entry.manifest is not None]
+        if not whole:
+            raise RunNotFound(runs, "there is no run yet", "Make one: passhat run PATH")
+        return whole[0].path
+    if text.strip():
+        given = Path(text)
+        path = given.parent if given.is_file() else given
+        if (path / MANIFEST).is_file():
+            return path
+    folders = _folders(Path(root))
+    names = {path.name: path for path in folders}
+    if text in names:
+        return names[text]
+    found = sorted(name for name in names if text and (name.startswith(text) or name.endswith(text)))
+    if len(found) == 1:
+        return names[found[0]]
+    if found:
+        raise RunNotFound(runs, f"{len(found)} runs answer to {text!r}: {', '.join(found[:5])}", "Give more of the id")
+    raise RunNotFound(runs, f"no run answers to {text!r}", "`passhat runs` lists what there is")
+
+
+def _folders(root: Path) -> list[Path]:
+    try:
+        return sorted(path for path in (root / "runs").iterdir() if path.is_dir())
+    except (FileNotFoundError, NotADirectoryError):
+        return []
+    except OSError as error:
+        raise disk_error(error, root / "runs") from error
+
+
+def _entry(path: Path) -> RunEntry:
+    try:
+        return RunEntry(path, read_manifest(path))
+    except RecordError as error:
+        return RunEntry(path, problem=str(error))
+
+
+def _age(entry: RunEntry) -> tuple[str, str, str]:
+    """Its stamp, then its start to the millisecond."""
+    return entry.run_id[:16], entry.manifest.started if entry.manifest else "", entry.run_id

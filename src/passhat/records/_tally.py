@@ -1,0 +1,45 @@
+"""Counts a task and totals a run, kept while records go by."""
+
+from __future__ import annotations
+
+from passhat.facts import Manifest, TaskCount, TrialRecord, Usage
+
+
+class Tally:
+    """What the records so far add up to, in memory that depends on the number of tasks only."""
+
+    def __init__(self) -> None:
+        self._counts: dict[tuple[str, str], list[int]] = {}  # n, c, missing, not planned
+        self._usage = Usage()
+        self.records = 0
+
+    def add(self, record: TrialRecord) -> None:
+        """Count one record; what its earlier attempts spent was spent too."""
+        count = self._counts.setdefault((record.arm, record.task), [0, 0, 0, 0])
+        if not record.counts:
+            count[3] += 1
+        elif record.passed is None:
+            count[2] += 1
+        else:
+            count[0] += 1
+            count[1] += record.passed
+        self._usage = Usage.total([self._usage, record.usage, *(attempt.usage for attempt in record.attempts)])
+        self.records += 1
+
+    @property
+    def usage(self) -> Usage:
+        """What all records spent together."""
+        return self._usage
+
+    def counts(self, manifest: Manifest) -> tuple[TaskCount, ...]:
+        """One count a task and arm, in the manifest's order; a planned trial without a record is missing."""
+        planned = [(arm, task) for arm in manifest.arms for task in manifest.task_ids]
+        known = set(planned)
+        rest = [key for key in self._counts if key not in known]
+        rows = []
+        for key in [*planned, *rest]:
+            n, c, missing, unplanned = self._counts.get(key, (0, 0, 0, 0))
+            if key in known:
+                missing = max(missing, manifest.trials - n - unplanned)
+            rows.append(TaskCount(key[1], n, c, missing, key[0]))
+        return tuple(rows)

@@ -1,0 +1,104 @@
+"""An append-only file that knows how it should look: its length, and a running hash of all that was written."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+from passhat.records._disk import open_private, write_all
+from passhat.records._errors import RunChanged
+
+_BLOCK = 1 << 20
+
+
+class Tape:
+    """One file with one writer. What is appended is whole or taken back; a change by anybody else is noticed.
+
+    ``hashed`` keeps a hash of the content as well as its length. All methods raise OSError when the disk fails and
+    `RunChanged` when the file isn't as it was left.
+    """
+
+    def __init__(self, path: Path, *, hashed: bool) -> None:
+        self.path = path
+        self._descriptor = open_private(path, os.O_RDWR | os.O_CREAT | os.O_APPEND)
+        seen = os.fstat(self._descriptor)
+        self._file = (seen.st_dev, seen.st_ino)
+        self._written = seen.st_mtime_ns
+        self.end = seen.st_size
+        self._hash = hashlib.sha256() if hashed else None
+        if self._hash is not None:
+            self._hash_up_to(self._hash, self.end)
+
+    def check(self) -> None:
+        """Raise `RunChanged` unless the file at this path is the one that was left here, as it was left."""
+        try:
+            seen = os.lstat(self.path)
+        except (FileNotFoundError, NotADirectoryError):
+            raise self._changed("is gone: its directory was removed or renamed") from None
+        if (seen.st_dev, seen.st_ino) != self._file:
+            raise self._changed("was replaced by another file")
+        if seen.st_size != self.end:
+            raise self._changed(f"has {seen.st_size} bytes where its writer left {self.end}")
+        if seen.st_mtime_ns != self._written:
+            self.verify()
+            self._written = seen.st_mtime_ns
+
+    def verify(self) -> None:
+        """Read the whole file again and compare its hash; nothing to do for a tape without one."""
+        if self._hash is not None:
+            again = hashlib.sha256()
+            self._hash_up_to(again, self.end)
+            if again.digest() != self._hash.digest():
+                raise self._changed("holds other content than its writer left")
+
+    def append(self, data: bytes, midway: Callable[[], None]) -> int:
+        """Write ``data`` at the end and return where it begins; on any failure the file ends where it did.
+
+        ``midway`` is called when half of the data is written.
+        """
+        offset = self.end
+        half = len(data) // 2
+        try:
+            write_all(self._descriptor, data[:half])
+            midway()
+            write_all(self._descriptor, data[half:])
+        except BaseException:
+            self.cut(offset)
+            raise
+        self.end = offset + len(data)
+        if self._hash is not None:
+            self._hash.update(data)
+        self._written = os.fstat(self._descriptor).st_mtime_ns
+        return offset
+
+    def cut(self, end: int) -> None:
+        """Let the file end at ``end``; a longer file is cut, a shorter one padded with zeros. Never below
+        what is hashed."""
+        with contextlib.suppress(OSError):  # what stays behind is an orphan that resume cuts, or a torn line
+            os.ftruncate(self._descriptor, end)
+        seen = os.fstat(self._descriptor)
+        self.end, self._written = min(end, seen.st_size), seen.st_mtime_ns
+
+    def sync(self) -> None:
+        """Make everything appended so far durable."""
+        os.fsync(self._descriptor)
+
+    def close(self) -> None:
+        """Close the file; more than once is fine."""
+        if self._descriptor >= 0:
+            descriptor, self._descriptor = self._descriptor, -1
+            os.close(descriptor)
+
+    def _hash_up_to(self, digest: hashlib._Hash, end: int) -> None:
+        offset = 0
+        while offset < end and (block := os.pread(self._descriptor, min(_BLOCK, end - offset), offset)):
+            digest.update(block)
+            offset += len(block)
+
+    def _changed(self, problem: str) -> RunChanged:
+        return RunChanged(
+            self.path, problem, "Only the runner may write it; run this suite again in a new run directory"
+        )

@@ -1,0 +1,108 @@
+"""Unpacking a kept workspace without trusting it: nothing is written outside the target, whoever made the archive."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tarfile
+from pathlib import Path, PurePosixPath
+
+import zstandard
+
+from passhat.records._disk import open_private
+from passhat.records._errors import BadRecord, disk_error
+
+MOST_BYTES = 8 << 30
+MOST_MEMBERS = 1_000_000
+
+
+def unpack_workspace(archive: Path, target: Path, *, max_bytes: int = MOST_BYTES) -> None:
+    """Unpack an archive of `WorkspaceStore` into ``target``, an empty directory (made if it isn't there).
+
+    Only files, directories and links that stay inside are accepted. Links are made last, so that no file is written
+    through one. Everything can be written by its owner afterwards. Raises `BadRecord` for anything else in the archive,
+    a damaged one, or one that holds more than ``max_bytes``; what was unpacked until then stays in ``target``.
+    """
+    try:
+        target.mkdir(mode=0o700, parents=True, exist_ok=True)
+        if any(target.iterdir()):
+            raise BadRecord(target, "isn't empty", "Unpack a workspace into a directory of its own")
+        with (
+            archive.open("rb") as file,
+            zstandard.ZstdDecompressor().stream_reader(file) as plain,
+            tarfile.open(fileobj=plain, mode="r|") as members,
+        ):
+            _unpack(members, archive, target.resolve(), max_bytes)
+    except (tarfile.TarError, zstandard.ZstdError, EOFError) as error:
+        raise BadRecord(archive, f"is damaged: {error}") from None
+    except OSError as error:
+        raise disk_error(error, error.filename or archive) from error
+
+
+def _unpack(members: tarfile.TarFile, archive: Path, root: Path, room: int) -> None:
+    links: list[tuple[Path, str]] = []
+    for number, member in enumerate(members):
+        room -= member.size
+        if room < 0 or number >= MOST_MEMBERS:
+            raise BadRecord(archive, "holds more than is unpacked", "See max_bytes")
+        path = _inside(member.name, archive, root)
+        if member.isdir():
+            path.mkdir(mode=0o700, parents=True, exist_ok=True)
+        elif member.issym():
+            links.append((path, _aim(member, archive, path, root)))
+        elif member.isreg():
+            _write(members, member, path)
+        else:
+            raise BadRecord(archive, f"{member.name!r} is neither a file, a directory nor a symbolic link")
+    _link(links, archive, root)
+
+
+def _link(links: list[tuple[Path, str]], archive: Path, root: Path) -> None:
+    """Make the links; all or, when one leaves the workspace through another, none."""
+    made: list[Path] = []
+    try:
+        for path, aim in links:
+            _stays(path.parent, archive, root)
+            path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            path.symlink_to(aim)
+            made.append(path)
+        for path in made:
+            _stays(path, archive, root)
+    except BaseException:
+        for path in reversed(made):
+            path.unlink()
+        raise
+
+
+def _stays(path: Path, archive: Path, root: Path) -> None:
+    try:
+        inside = path.resolve().is_relative_to(root)
+    except RuntimeError:  # a circle of links, in Python before 3.13
+        inside = True
+    if not inside:
+        raise BadRecord(archive, f"{path.relative_to(root)} leaves the workspace through a link")
+
+
+def _inside(name: str, archive: Path, root: Path) -> Path:
+    parts = PurePosixPath(name)
+    if not parts.parts or parts.is_absolute() or ".." in parts.parts or "\0" in name:
+        raise BadRecord(archive, f"{name!r} isn't a path inside a workspace")
+    return root.joinpath(*parts.parts)
+
+
+def _aim(member: tarfile.TarInfo, archive: Path, path: Path, root: Path) -> str:
+    aim = member.linkname
+    if os.path.isabs(aim) or not Path(os.path.normpath(path.parent / aim)).is_relative_to(root):
+        raise BadRecord(archive, f"the link {member.name!r} -> {aim!r} leaves the workspace")
+    return aim
+
+
+def _write(members: tarfile.TarFile, member: tarfile.TarInfo, path: Path) -> None:
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    source = members.extractfile(member)
+    descriptor = open_private(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL)
+    with open(descriptor, "wb") as file:
+        if source is not None:
+            shutil.copyfileobj(source, file)
+        os.fchmod(descriptor, member.mode & 0o777 | 0o600)
+    os.utime(path, (member.mtime, member.mtime))

@@ -1,0 +1,185 @@
+"""Workspaces that trials left, kept as compressed archives: failed trials first, up to a stated size a run."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import stat
+import tarfile
+from collections.abc import Collection, Iterator
+from pathlib import Path
+
+import msgspec
+import zstandard
+
+from passhat.records._disk import TEMPORARY, make_folder, open_private
+from passhat.records._errors import disk_error
+from passhat.records._format import WORKSPACES
+from passhat.records._writer import slug
+
+SUFFIX = ".tar.zst"
+
+
+class KeptWorkspace(msgspec.Struct, frozen=True):
+    """What became of a workspace: the archive's ``name``, or None and the ``reason`` why it wasn't kept.
+
+    ``left_out`` lists sockets, FIFOs, devices and links that leave the workspace: they are never archived.
+    """
+
+    name: str | None
+    bytes: int = 0
+    reason: str = ""
+    left_out: tuple[str, ...] = ()
+
+
+class _TooLarge(Exception):
+    """The archive outgrew what may be kept."""
+
+
+class WorkspaceStore:
+    """Keeps workspaces of one run in ``workspaces/``; only for the run's writer.
+
+    Together the archives take at most ``max_bytes``. A failed trial's makes room by taking those of passed trials away,
+    oldest first; a passed trial's is kept only where there is room. ``passed`` names archives already there that
+    belong to passed trials, for a run that is resumed.
+    """
+
+    def __init__(self, run: Path | str, *, max_bytes: int, passed: Collection[str] = ()) -> None:
+        self.folder = Path(run) / WORKSPACES
+        self.max_bytes = max_bytes
+        self._sizes: dict[str, int] = {}
+        self._passed: dict[str, None] = {}
+        if self.folder.is_dir():
+            for path in sorted(self.folder.glob(f"*{SUFFIX}"), key=lambda path: path.stat().st_mtime_ns):
+                self._sizes[path.name] = path.stat().st_size
+                if path.name in passed:
+                    self._passed[path.name] = None
+            for leftover in self.folder.glob(f"*{TEMPORARY}"):
+                leftover.unlink(missing_ok=True)
+
+    @property
+    def bytes(self) -> int:
+        """What the kept archives take together."""
+        return sum(self._sizes.values())
+
+    def keep(self, tree: Path, *, task: str, trial: int, passed: bool, arm: str = "") -> KeptWorkspace:
+        """Archive the directory ``tree`` as the workspace of a trial. Raises `RecordError` when the disk fails."""
+        make_folder(self.folder)
+        name = archive_name(task, trial, arm)
+        self._forget(name)
+        free = self.max_bytes - self.bytes
+        room = free if passed else free + sum(self._sizes[other] for other in self._passed)
+        temporary = self.folder / f"{name}{TEMPORARY}"
+        try:
+            left_out = _archive(tree, temporary, room)
+            size = temporary.stat().st_size
+            while size > self.max_bytes - self.bytes:
+                self._forget(next(iter(self._passed)))
+            os.replace(temporary, self.folder / name)
+        except _TooLarge:
+            reason = f"there is room for {max(room, 0)} bytes more in this run's {self.max_bytes}, and it takes more"
+            return KeptWorkspace(None, reason=reason)
+        except OSError as error:
+            raise disk_error(error, error.filename or tree, "The workspace wasn't kept; records are safe") from error
+        finally:
+            with contextlib.suppress(OSError):
+                temporary.unlink()
+        self._sizes[name] = size
+        if passed:
+            self._passed[name] = None
+        return KeptWorkspace(name, size, left_out=left_out)
+
+    def _forget(self, name: str) -> None:
+        if self._sizes.pop(name, None) is not None:
+            (self.folder / name).unlink(missing_ok=True)
+        self._passed.pop(name, None)
+
+
+def archive_name(task: str, trial: int, arm: str = "") -> str:
+    """The file name of a trial's workspace; tasks whose names differ in other characters only don't share one.
+
+    >>> archive_name("refund-1", 3)
+    'refund-1-3.tar.zst'
+    """
+    parts = []
+    for text in (arm, task):
+        plain = slug(text)
+        if text and plain != text:
+            plain += "-" + hashlib.sha256(text.encode("utf-8", "backslashreplace")).hexdigest()[:8]
+        parts.extend([plain] if text else [])
+    return "-".join([*parts, str(trial)]) + SUFFIX
+
+
+class _Bounded:
+    """A file to write to that refuses to outgrow a size."""
+
+    def __init__(self, descriptor: int, room: int) -> None:
+        self._descriptor = descriptor
+        self._room = room
+
+    def write(self, data: bytes) -> int:
+        """Write a part; raises `_TooLarge` beyond the size."""
+        self._room -= len(data)
+        if self._room < 0:
+            raise _TooLarge
+        return os.write(self._descriptor, data)
+
+
+def _archive(tree: Path, target: Path, room: int) -> tuple[str, ...]:
+    """Write ``tree`` as a compressed archive of at most ``room`` bytes; returns what was left out."""
+    left_out: list[str] = []
+    descriptor = open_private(target, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
+    try:
+        compressor = zstandard.ZstdCompressor(level=3, write_checksum=True)
+        with (
+            compressor.stream_writer(_Bounded(descriptor, room), closefd=False) as packed,  # type: ignore[arg-type]
+            tarfile.open(fileobj=packed, mode="w|", format=tarfile.PAX_FORMAT) as archive,
+        ):
+            for path, name, seen in _walk(tree, left_out):
+                _add(archive, path, name, seen)
+    finally:
+        os.close(descriptor)
+    return tuple(left_out)
+
+
+def _walk(tree: Path, left_out: list[str]) -> Iterator[tuple[Path, str, os.stat_result]]:
+    root = tree.resolve()
+
+    def fail(error: OSError) -> None:
+        raise error
+
+    for folder, folders, files in os.walk(root, onerror=fail):
+        folders.sort()
+        for name in sorted([*folders, *files]):
+            path = Path(folder) / name
+            relative = str(path.relative_to(root))
+            seen = path.lstat()
+            if _storable(path, seen, root):
+                yield path, relative, seen
+            else:
+                left_out.append(relative)
+
+
+def _storable(path: Path, seen: os.stat_result, root: Path) -> bool:
+    if stat.S_ISLNK(seen.st_mode):
+        aim = os.readlink(path)
+        return not os.path.isabs(aim) and Path(os.path.normpath(path.parent / aim)).is_relative_to(root)
+    return stat.S_ISREG(seen.st_mode) or stat.S_ISDIR(seen.st_mode)
+
+
+def _add(archive: tarfile.TarFile, path: Path, name: str, seen: os.stat_result) -> None:
+    info = tarfile.TarInfo(name)
+    info.mode = stat.S_IMODE(seen.st_mode) & 0o777
+    info.mtime = seen.st_mtime
+    if stat.S_ISLNK(seen.st_mode):
+        info.type, info.linkname = tarfile.SYMTYPE, os.readlink(path)
+        archive.addfile(info)
+    elif stat.S_ISDIR(seen.st_mode):
+        info.type = tarfile.DIRTYPE
+        archive.addfile(info)
+    else:
+        info.size = seen.st_size
+        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | getattr(os, "O_NOFOLLOW", 0))
+        with open(descriptor, "rb") as file:
+            archive.addfile(info, file)

@@ -1,0 +1,356 @@
+"""The one writer of a run directory."""
+
+from __future__ import annotations
+
+import datetime
+import os
+import re
+import secrets
+import threading
+import time
+from collections.abc import Callable, Iterable, Mapping
+from enum import StrEnum
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+import msgspec
+
+from passhat.facts import Attempt, Manifest, Transcript, TrialRecord
+from passhat.records._disk import make_folder, open_private, replace_file, sync_folder, write_all
+from passhat.records._encode import SafeEncoder
+from passhat.records._errors import RecordError, RunChanged, disk_error
+from passhat.records._format import (
+    LOCK,
+    MANIFEST,
+    TRANSCRIPTS,
+    TRIALS,
+    check_times,
+    decode_record,
+    new_compressor,
+)
+from passhat.records._lock import FileLock
+from passhat.records._pairs import Pair, PairSet
+from passhat.records._tally import Tally
+from passhat.records._tape import Tape
+
+SYNC_SECONDS = 1.0
+
+
+class WritePoint(StrEnum):
+    """Moments at which a writer may be killed; a ``hook`` is called with each."""
+
+    BEFORE_FRAME = "before frame"
+    IN_FRAME = "in frame"
+    AFTER_FRAME = "after frame"
+    IN_LINE = "in line"
+    AFTER_LINE = "after line"
+    IN_MANIFEST = "in manifest"
+
+
+Hook = Callable[[WritePoint], None]
+
+
+def _no_hook(point: WritePoint) -> None:
+    """Nobody watches."""
+
+
+def utc_now() -> datetime.datetime:
+    """The time in UTC."""
+    return datetime.datetime.now(datetime.UTC)
+
+
+class RunWriter:
+    """Writes one run directory, and is the only one that may: it holds the run's lock until closed.
+
+    Make one with `RunWriter.create` or `open_for_resume`. A trial is recorded by its line in ``trials.jsonl``, written
+    after its transcript's frame in ``transcripts.zst``; both are handed to the kernel before `append` returns, so that
+    killing the process loses nothing; `sync`, called at most once a second by `append`, guards against a loss of power.
+    Methods raise `RecordError`, saying what is safe; after a full disk the same trial can be appended again.
+
+    ``redact`` lists secrets that are replaced by ``[redacted]`` in all that is written (ids of tasks and arms, and
+    kept workspaces, are left as they are). Safe to use from several threads.
+    """
+
+    def __init__(
+        self,
+        path: Path,
+        manifest: Manifest,
+        lock: FileLock,
+        *,
+        encoder: SafeEncoder,
+        hook: Hook | None,
+        clock: Callable[[], float],
+        now: Callable[[], datetime.datetime],
+    ) -> None:
+        self.path = path
+        self.completed = PairSet()
+        self.retried: Mapping[Pair, tuple[Attempt, ...]] = {}
+        self.problems: tuple[str, ...] = ()
+        self.tally = Tally()
+        self._manifest = manifest
+        self._lock = lock
+        self._encoder = encoder
+        self._hook = hook or _no_hook
+        self._clock = clock
+        self._now = now
+        self._synced = clock()
+        self._broken: RecordError | None = None
+        self._guard = threading.RLock()
+        self._compressor = new_compressor()
+        self._frames = self._open(TRANSCRIPTS, hashed=False)
+        try:
+            self._lines = self._open(TRIALS, hashed=True)
+        except RecordError:
+            self._frames.close()
+            raise
+
+    @classmethod
+    def create(
+        cls,
+        manifest: Manifest,
+        *,
+        root: Path | str = ".passhat",
+        redact: Iterable[str] = (),
+        hook: Hook | None = None,
+        clock: Callable[[], float] = time.monotonic,
+        now: Callable[[], datetime.datetime] = utc_now,
+    ) -> RunWriter:
+        """Make the directory ``ROOT/runs/<UTC stamp>-<suite>-<4 hex>`` with its manifest, and lock it.
+
+        ``manifest.run_id`` is set to the name of the directory, ``started`` to now unless it is given. ``hook`` is
+        called at each `WritePoint`; ``clock`` (seconds) paces the syncing; ``now`` is the time in UTC.
+        """
+        started = now()
+        path = _new_folder(Path(root), started, manifest.suite)
+        stamp = manifest.started or started.isoformat(timespec="milliseconds")
+        manifest = msgspec.structs.replace(manifest, run_id=path.name, started=stamp)
+        lock = FileLock.take(path / LOCK, of="this run")
+        try:
+            writer = cls(path, manifest, lock, encoder=SafeEncoder(redact), hook=hook, clock=clock, now=now)
+        except BaseException:
+            lock.release()
+            raise
+        try:
+            writer.update_manifest()
+        except BaseException:
+            writer.close()
+            raise
+        return writer
+
+    @property
+    def run_id(self) -> str:
+        """The name of the run directory."""
+        return self.path.name
+
+    @property
+    def manifest(self) -> Manifest:
+        """The manifest as it was last written."""
+        return self._manifest
+
+    def append(self, record: TrialRecord, transcript: Transcript | None = None) -> TrialRecord:
+        """Record a finished trial and return the record as it was written, with the place of its transcript.
+
+        Raises ValueError for a trial that is recorded already or holds what JSON can't, and `RecordError` when it
+        couldn't be written; then the files are as they were before.
+        """
+        pair = (record.arm, record.task, record.trial)
+        with self._guard:
+            self._ready(pair)
+            frame = self._frame(pair, transcript)
+            before = self._frames.end
+            try:
+                self._hook(WritePoint.BEFORE_FRAME)
+                place = None
+                if frame is not None:
+                    place = (self._frames.append(frame, self._at(WritePoint.IN_FRAME)), len(frame))
+                self._hook(WritePoint.AFTER_FRAME)
+                line = self._line(msgspec.structs.replace(record, transcript=place))
+                self._lines.append(line, self._at(WritePoint.IN_LINE))
+            except OSError as error:
+                self._frames.cut(before)
+                raise disk_error(error, self.path, self._safe(pair)) from error
+            except BaseException:
+                self._frames.cut(before)
+                raise
+            written = decode_record(line)
+            self.completed.add(pair)
+            self.tally.add(written)
+            self._hook(WritePoint.AFTER_LINE)
+            if self._clock() - self._synced >= SYNC_SECONDS:
+                self.sync()
+            return written
+
+    def sync(self) -> None:
+        """Make all that was appended durable, transcripts first. `append` does so itself, at most once a second."""
+        with self._guard:
+            self._synced = self._clock()
+            try:
+                self._frames.sync()
+                self._lines.sync()
+            except OSError as error:
+                raise self._break(
+                    disk_error(error, self.path, "The last second of trials may not be on disk")
+                ) from error
+
+    def update_manifest(self, **changes: Any) -> Manifest:
+        """Change fields of the manifest and replace ``run.json`` in one step; returns the manifest as written.
+
+        Raises ValueError for a field that doesn't exist, has the wrong type or is fixed (``run_id``, ``schema``).
+        """
+        with self._guard:
+            self._alive()
+            for name in changes:
+                if name not in Manifest.__struct_fields__ or name in ("run_id", "schema"):
+                    raise ValueError(f"update_manifest({name}=...): no such field, or one that can't be changed")
+            try:
+                data = self._encoder.encode(msgspec.structs.replace(self._manifest, **changes))
+                manifest = msgspec.json.decode(data, type=Manifest)
+            except msgspec.MsgspecError as error:
+                raise ValueError(f"update_manifest({', '.join(changes)}): {error}") from None
+            target = self.path / MANIFEST
+            try:
+                replace_file(target, msgspec.json.format(data, indent=1) + b"\n", self._at(WritePoint.IN_MANIFEST))
+            except OSError as error:
+                raise disk_error(error, target, f"The manifest is as it was. {self._kept()}") from error
+            self._manifest = manifest
+            return manifest
+
+    def finish(self, state: str = "finished", **changes: Any) -> Manifest:
+        """End the run: check that its files are as they were written, sync, write counts and totals, unlock.
+
+        ``state`` is "finished", "interrupted" or "stopped"; ``changes`` are fields of the manifest and win over what is
+        worked out here (``ended``, ``counts``, ``usage``). The lock is given up also when this raises.
+        """
+        with self._guard:
+            try:
+                self._alive()
+                self._check(verify=True)
+                self.sync()
+                known = {
+                    "ended": self._now().isoformat(timespec="milliseconds"),
+                    "counts": self.tally.counts(self._manifest),
+                    "usage": self.tally.usage,
+                }
+                return self.update_manifest(state=state, **(known | changes))
+            finally:
+                self.close()
+
+    def close(self) -> None:
+        """Give the run up without ending it: it can be resumed. More than once is fine."""
+        with self._guard:
+            self._frames.close()
+            self._lines.close()
+            self._lock.release()
+            self._broken = self._broken or RecordError(self.path, "this writer is closed")
+
+    def __enter__(self) -> RunWriter:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def _open(self, name: str, *, hashed: bool) -> Tape:
+        try:
+            return Tape(self.path / name, hashed=hashed)
+        except OSError as error:
+            raise disk_error(error, self.path / name, "Nothing was written") from error
+
+    def _at(self, point: WritePoint) -> Callable[[], None]:
+        return lambda: self._hook(point)
+
+    def _alive(self) -> None:
+        if self._broken is not None:
+            raise self._broken
+        if not self._lock.held:
+            raise RecordError(
+                self.path, "this process is a forked copy of the writer", "Only the writer itself may write"
+            )
+
+    def _ready(self, pair: Pair) -> None:
+        self._alive()
+        if pair in self.completed:
+            arm, task, trial = pair
+            raise ValueError(f"trial {trial} of task {task!r}{f' (arm {arm!r})' if arm else ''} is recorded already")
+        if pair[2] < 0:
+            raise ValueError(f"trial {pair[2]} of task {pair[1]!r}: trials count from 0")
+        self._check()
+
+    def _check(self, *, verify: bool = False) -> None:
+        try:
+            self._frames.check()
+            self._lines.check()
+            if verify:
+                self._lines.verify()
+        except RunChanged as error:
+            raise self._break(error) from None
+        except OSError as error:
+            raise disk_error(error, self.path, self._kept()) from error
+
+    def _break(self, error: RecordError) -> RecordError:
+        self._broken = error
+        return error
+
+    def _frame(self, pair: Pair, transcript: Transcript | None) -> bytes | None:
+        if transcript is None:
+            return None
+        try:
+            check_times(transcript)
+            return self._compressor.compress(self._encoder.encode(transcript))
+        except ValueError as error:
+            raise ValueError(f"transcript of trial {pair[2]} of task {pair[1]!r} can't be recorded: {error}") from None
+
+    def _line(self, record: TrialRecord) -> bytes:
+        try:
+            line = self._encoder.encode(record) + b"\n"
+            decode_record(line)
+        except ValueError as error:
+            raise ValueError(f"trial {record.trial} of task {record.task!r} can't be recorded: {error}") from None
+        return line
+
+    def _kept(self) -> str:
+        return f"The {self.tally.records} trials recorded so far are safe"
+
+    def _safe(self, pair: Pair) -> str:
+        return f"{self._kept()}; trial {pair[2]} of task {pair[1]!r} isn't recorded. Then: passhat resume {self.run_id}"
+
+
+def _new_folder(root: Path, started: datetime.datetime, suite: str) -> Path:
+    """The fresh directory of a run; ``root`` ignores itself in git."""
+    runs = root / "runs"
+    try:
+        root.mkdir(mode=0o700, parents=True, exist_ok=True)
+        _ignore(root / ".gitignore")
+        make_folder(runs)
+        while True:
+            path = runs / f"{started:%Y%m%dT%H%M%SZ}-{slug(suite)}-{secrets.token_hex(2)}"
+            try:
+                path.mkdir(mode=0o700)
+            except FileExistsError:
+                continue
+            sync_folder(runs)
+            return path
+    except OSError as error:
+        raise disk_error(error, runs, "No run was started") from error
+
+
+def _ignore(path: Path) -> None:
+    try:
+        descriptor = open_private(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL)
+    except FileExistsError:
+        return
+    try:
+        write_all(descriptor, b"*\n")
+    finally:
+        os.close(descriptor)
+
+
+def slug(text: str, *, longest: int = 40) -> str:
+    """A text as part of a file name: lower-case ASCII letters, digits and single dashes.
+
+    >>> slug("Support desk: refunds/v2")
+    'support-desk-refunds-v2'
+    """
+    return re.sub(r"[^a-z0-9]+", "-", text.lower())[:longest].strip("-") or "run"
