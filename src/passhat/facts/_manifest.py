@@ -53,6 +53,8 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True):
     trials: int = 1
     task_ids: tuple[str, ...] = ()
     task_tags: dict[str, tuple[str, ...]] = {}
+    task_splits: dict[str, str] = {}  # of the tasks whose split isn't "holdout"
+    task_families: dict[str, str] = {}  # of the tasks that belong to a family
     arms: tuple[str, ...] = ("",)
     baseline: str | None = None
     seed: int = 0
