@@ -1,0 +1,42 @@
+"""A test double for the model, on the wire: scripts, simulations, cassettes, and a meter before the real thing.
+
+Agents reach it over HTTP with their usual client; it speaks OpenAI chat completions, OpenAI responses and
+Anthropic messages. The trial is known by its API key.
+"""
+
+from passhat.gateway._chunks import Chunking
+from passhat.gateway._clock import Clock, ImmediateClock, SystemClock
+from passhat.gateway._errors import (
+    BadRequest,
+    CassetteError,
+    FaultError,
+    GatewayError,
+    MissedRequest,
+    ScriptError,
+    UpstreamError,
+)
+from passhat.gateway._gateway import Gateway
+from passhat.gateway._modes import Script, Simulate
+from passhat.gateway._reply import Reply
+from passhat.gateway._request import Request
+from passhat.gateway._session import Session
+
+__all__ = [
+    "BadRequest",
+    "CassetteError",
+    "Chunking",
+    "Clock",
+    "FaultError",
+    "Gateway",
+    "GatewayError",
+    "ImmediateClock",
+    "MissedRequest",
+    "Reply",
+    "Request",
+    "Script",
+    "ScriptError",
+    "Session",
+    "Simulate",
+    "SystemClock",
+    "UpstreamError",
+]

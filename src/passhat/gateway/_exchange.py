@@ -1,0 +1,226 @@
+"""One request of a session, from its arrival to the event that records it."""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from passhat.facts import Message, ModelCall, ToolCall, Usage, derive_seed
+from passhat.gateway._http import HttpReply, HttpRequest
+from passhat.gateway._modes import Compute, finished
+from passhat.gateway._reply import Reply
+from passhat.gateway._request import Request
+from passhat.gateway._structured import as_asked
+from passhat.gateway._tokens import message_text, prompt_text, reply_tokens, tokens
+from passhat.gateway._wires._errors import NO_RETRY, provider_error
+from passhat.gateway._wires._shape import Answer, Observed, Wire
+
+if TYPE_CHECKING:
+    from passhat.gateway._session import Session
+
+
+class Pending(msgspec.Struct, frozen=True):
+    """A reply that a function has yet to make: call ``work``, hand the value or the error to the exchange."""
+
+    work: Compute
+    exchange: Exchange
+
+    def value(self, value: Any) -> HttpReply:
+        """The answer from what the function returned."""
+        try:
+            reply = finished(value)
+        except Exception as error:
+            return self.exchange.script_failed(error)
+        return self.exchange.answer(reply)
+
+    def error(self, error: BaseException) -> HttpReply:
+        """The answer from what the function raised."""
+        return self.exchange.script_failed(error)
+
+
+class Exchange:
+    """A request that was counted and is being answered."""
+
+    __slots__ = ("at", "body", "fault", "http", "number", "request", "session", "source", "wire")
+
+    def __init__(
+        self,
+        session: Session,
+        wire: Wire,
+        http: HttpRequest,
+        body: Mapping[str, Any],
+        request: Request,
+        number: int,
+        at: float,
+    ) -> None:
+        self.session = session
+        self.wire = wire
+        self.http = http
+        self.body = body
+        self.request = request
+        self.number = number
+        self.at = at
+        self.source = session.source
+        self.fault: str | None = None
+
+    @property
+    def anthropic(self) -> bool:
+        """Whether errors go out in Anthropic's shape."""
+        return self.wire.name == "messages"
+
+    def answer(self, reply: Reply) -> HttpReply:
+        """Put a reply of the double on the wire, meter it and record it."""
+        if reply.failed:
+            return self._provider_failed(reply)
+        try:
+            reply = _with_ids(as_asked(reply, self.request), self)
+            usage = self._usage(reply)
+            answer = self._answer(reply, usage)
+            chunks = self.wire.stream(answer) if self.request.stream else [self.wire.whole(answer)]
+        except Exception as error:
+            return self.script_failed(error)
+        return self._send(reply, usage, answer, chunks)
+
+    def _answer(self, reply: Reply, usage: Usage) -> Answer:
+        return Answer(
+            request=self.request,
+            body=self.body,
+            reply=reply,
+            usage=usage,
+            model=reply.model or self.request.model,
+            response_id=self.session.new_id(self.wire.id_prefix),
+            ids=self.session.new_id,
+            created=int(time.time()),
+            split=self._split() if self.request.stream else _whole,
+        )
+
+    def _send(self, reply: Reply, usage: Usage, answer: Answer, chunks: list[bytes]) -> HttpReply:
+        message = reply.message()
+        observed = Observed(
+            message, reply.why_stopped, answer.model, reply.fingerprint, usage, 0, answer.response_id, complete=True
+        )
+        headers = [
+            ("content-type", "text/event-stream; charset=utf-8" if self.request.stream else "application/json"),
+            (self.wire.request_id_header, self.session.new_id("req_")),
+        ]
+        if self.request.stream:
+            headers.append(("cache-control", "no-cache"))
+        sent = HttpReply(200, headers, chunks, streamed=self.request.stream)
+        if reply.first_token or reply.tokens_per_second:
+            sent.first_delay = reply.first_token
+            made = (usage.output_tokens or 0) / reply.tokens_per_second if reply.tokens_per_second else 0.0
+            sent.gap = made / max(1, len(chunks) - 1) if self.request.stream else 0.0
+            sent.first_delay += 0.0 if self.request.stream else made
+        sent.done = lambda first, stopped: self.record(observed, first_token=first, stopped=stopped)
+        if not sent.paced:
+            sent.finish(0.0 if self.request.stream else None)
+        return sent
+
+    def _split(self) -> Callable[[str], list[str]]:
+        return self.session.splitter(random.Random(derive_seed(self.session.seed, self.number, "chunks")))
+
+    def _usage(self, reply: Reply) -> Usage:
+        message = reply.message()
+        if reply.usage is not None:
+            given = reply.usage
+            return msgspec.structs.replace(
+                given, model_calls=1, dollars=0.0 if given.dollars is None else given.dollars
+            )
+        prompt = prompt_text(self.request.messages, self.request.tools)
+        made, thought = reply_tokens(message)
+        return Usage(1, tokens(prompt), self.session.cached(self.request, prompt), made, thought, 0.0)
+
+    def _provider_failed(self, reply: Reply) -> HttpReply:
+        sent = provider_error(
+            self.anthropic,
+            reply.status,
+            reply.error or f"scripted error {reply.status}",
+            request_id=self.session.new_id("req_"),
+            kind=reply.error_type,
+            code=reply.error_code,
+            headers=reply.headers,
+        )
+        sent.first_delay = reply.first_token
+        self.record(
+            Observed(usage=Usage(1, 0, 0, 0, 0, 0.0)), status=reply.status, error=reply.error or "scripted error"
+        )
+        return sent
+
+    def script_failed(self, error: BaseException) -> HttpReply:
+        """One final error answer, which no client repeats, for a script that is used up or raised."""
+        text = str(error) if type(error).__module__.startswith("passhat") else f"{type(error).__name__}: {error}"
+        return self.refuse("script", text or type(error).__name__, kind=None)
+
+    def refuse(self, reason: str, text: str, *, kind: str | None = None) -> HttpReply:
+        """Say no in a shape that no client repeats."""
+        headers = NO_RETRY
+        request_id = self.session.new_id("req_")
+        spent = Usage(1, 0, 0, 0, 0, 0.0)
+        self.record(Observed(usage=spent), status=400, error=text, refused=reason)
+        return provider_error(self.anthropic, 400, text, request_id=request_id, kind=kind, headers=headers)
+
+    def record(
+        self,
+        seen: Observed,
+        *,
+        status: int = 200,
+        error: str | None = None,
+        refused: str | None = None,
+        first_token: float | None = None,
+        stopped: str | None = None,
+    ) -> None:
+        """Meter the call and hand its event to the session's sink."""
+        session, request = self.session, self.request
+        if stopped is not None:
+            error = error or stopped
+        if seen.message is not None and self.wire.name == "responses":
+            session.remember(seen.response_id, (*request.messages, seen.message))
+        session.ended(
+            ModelCall(
+                at=self.at,
+                seconds=max(0.0, session.now() - self.at),
+                wire=self.wire.name,
+                source=self.source,
+                model=request.model,
+                messages=request.messages,
+                tools=request.tools,
+                settings=request.settings,
+                reply=seen.message,
+                stop_reason=seen.stop_reason,
+                model_reported=seen.model,
+                fingerprint=seen.fingerprint,
+                usage=seen.usage,
+                http_status=status,
+                error=error,
+                refused=refused,
+                retry=request.retry,
+                streamed=request.stream,
+                first_token=first_token,
+                fault=self.fault,
+            )
+        )
+
+
+def _whole(text: str) -> tuple[str, ...]:
+    return (text,)
+
+
+def _with_ids(reply: Reply, exchange: Exchange) -> Reply:
+    """The reply with an id for every tool call that has none."""
+    if all(call.id for call in reply.tool_calls):
+        return reply
+    prefix = "toolu_" if exchange.anthropic else "call_"
+    calls: tuple[ToolCall, ...] = tuple(
+        call if call.id else msgspec.structs.replace(call, id=exchange.session.new_id(prefix))
+        for call in reply.tool_calls
+    )
+    return msgspec.structs.replace(reply, tool_calls=calls)
+
+
+def describe_message(message: Message) -> str:
+    """A message in one short line, for error texts."""
+    return f"{message.role}: {message_text(message)!r:.100}"

@@ -1,0 +1,250 @@
+"""The gateway: one loopback server for many trials, told apart by their keys."""
+
+from __future__ import annotations
+
+import itertools
+import secrets
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+import msgspec
+
+from passhat.facts import Limits, ModelCall
+from passhat.gateway._chunks import Chunking
+from passhat.gateway._clock import Clock, SystemClock
+from passhat.gateway._endpoints import side_endpoint
+from passhat.gateway._errors import BadRequest, GatewayError, ScriptError
+from passhat.gateway._exchange import Exchange, Pending
+from passhat.gateway._http import HttpReply, HttpRequest
+from passhat.gateway._modes import Compute, Mode
+from passhat.gateway._reply import Reply
+from passhat.gateway._request import Request
+from passhat.gateway._server import Server
+from passhat.gateway._session import Session, Workspace
+from passhat.gateway._wires import PATHS, Wire, bare
+from passhat.gateway._wires._errors import NO_RETRY, provider_error, speaks_anthropic
+
+_decode = msgspec.json.Decoder().decode
+
+
+def _nobody(event: ModelCall) -> None:
+    """A sink for those who only want the replies."""
+
+
+class Gateway:
+    """A model double (and a meter before a real model) on loopback, used as a context manager.
+
+    One server serves any number of sessions; ``open`` makes one, with a key of its own. ``base_url`` is the root,
+    without ``/v1``.
+
+    >>> from passhat.gateway import Gateway, Script
+    >>> with Gateway() as gateway:
+    ...     session = gateway.open(Script(["hello"]))
+    ...     session.access.openai["base_url"] == gateway.base_url + "/v1"
+    True
+    """
+
+    def __init__(self, *, clock: Clock | None = None, port: int = 0) -> None:
+        self.clock: Clock = clock or SystemClock()
+        self.process_key = _new_key("passhat-process")
+        self._port = port
+        self._server: Server | None = None
+        self._lock = threading.Lock()
+        self._sessions: dict[str, Session] = {}
+        self._routed: list[Session] = []
+        self._numbers = itertools.count(1)
+
+    def start(self) -> Gateway:
+        """Start the server, unless it runs."""
+        with self._lock:
+            if self._server is None:
+                self._server = Server(self.receive, self.clock, self._port)
+                self._server.start()
+        return self
+
+    def close(self) -> None:
+        """Revoke all sessions and stop the server."""
+        for session in list(self._sessions.values()):
+            session.revoke()
+        with self._lock:
+            server, self._server = self._server, None
+            self._sessions.clear()
+        if server is not None:
+            server.stop()
+
+    def __enter__(self) -> Gateway:
+        return self.start()
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    @property
+    def base_url(self) -> str:
+        """The root of the server; started now if it wasn't."""
+        self.start()
+        assert self._server is not None
+        return self._server.base_url
+
+    def open(
+        self,
+        mode: Mode,
+        *,
+        sink: Callable[[ModelCall], None] = _nobody,
+        now: Callable[[], float] | None = None,
+        limits: Limits | None = None,
+        seed: int = 0,
+        label: str = "",
+        workspace: Workspace = None,
+        chunking: Chunking | None = None,
+        model: str | None = None,
+    ) -> Session:
+        """Open a session for one trial (or one judge, or one simulated user).
+
+        ``sink`` is given an event for every call, before the client sees the end of the answer. ``now`` says the
+        seconds since the agent was started. ``workspace`` is the trial's directory, or a function that gives it (or
+        None): its path doesn't count when requests are compared. Raises `GatewayError` when the mode can't start.
+        """
+        if now is None:
+            began = time.monotonic()
+
+            def now() -> float:
+                return time.monotonic() - began
+
+        session = Session(
+            self,
+            _new_key("passhat-trial"),
+            mode,
+            sink=sink,
+            now=now,
+            limits=limits or Limits(),
+            seed=seed,
+            label=label,
+            workspace=workspace,
+            chunking=chunking or Chunking(),
+            model=model,
+        )
+        with self._lock:
+            self._sessions[session.key] = session
+        return session
+
+    @contextmanager
+    def route(self, session: Session) -> Iterator[Session]:
+        """Lead requests with the process's own key (`process_key`) to a session, for agents that read the environment.
+
+        While two sessions are routed nobody can tell whose request one with that key is: it is refused.
+        """
+        with self._lock:
+            self._routed.append(session)
+        try:
+            yield session
+        finally:
+            self.unroute(session)
+
+    def unroute(self, session: Session) -> None:
+        """Stop leading the process's key to a session; nothing happens when it isn't led there."""
+        with self._lock:
+            self._routed = [other for other in self._routed if other is not session]
+
+    def receive(self, http: HttpRequest) -> HttpReply | Pending:
+        """Answer a request, or say what must be done first. No I/O is done here."""
+        session = self._session(http)
+        if isinstance(session, HttpReply):
+            return session
+        wire = PATHS.get(bare(http.path)) if http.method == "POST" else None
+        if wire is None:
+            return side_endpoint(session, http)
+        return _begin(session, wire, http)
+
+    def _session(self, http: HttpRequest) -> Session | HttpReply:
+        key = _key(http.headers)
+        session = self._sessions.get(key)
+        if session is not None and not session.revoked:
+            return session
+        if session is None and key == self.process_key:
+            return self._shared(http)
+        why = (
+            "This key's trial is over" if session is not None else "Incorrect API key provided: it belongs to no trial"
+        )
+        return _denied(http, 401, f"{why}. Requests must use the key of a running trial.", "passhat_key")
+
+    def _shared(self, http: HttpRequest) -> Session | HttpReply:
+        with self._lock:
+            routed = list(self._routed)
+        if len(routed) == 1:
+            return routed[0]
+        if not routed:
+            text = "This is the process's own key and no trial is running: a model was asked outside of a trial."
+            return _denied(http, 401, text, "passhat_outside")
+        text = (
+            f"{len(routed)} trials run at once in this process and this request has the process's own key, so it can't "
+            "be told whose it is. Make the client inside the agent with the trial's key, as in "
+            "OpenAI(**trial.model.openai), or run with concurrency=1 or isolation by process."
+        )
+        return _denied(http, 400, text, "passhat_shared_key")
+
+
+def _begin(session: Session, wire: Wire, http: HttpRequest) -> HttpReply | Pending:
+    """Count a request to the model and find what answers it."""
+    at = session.now()
+    read = _read(session, wire, http)
+    if isinstance(read, HttpReply):
+        return read
+    body, request = read
+    with session.lock:
+        refused = session.meter.begin(request.retry)
+        session.models[request.model] = None
+        exchange = Exchange(session, wire, http, body, request, session.meter.calls, at)
+        if refused is not None:
+            return exchange.refuse(refused, session.meter.describe(refused))
+        try:
+            step = session.player.next(request)
+        except (ScriptError, GatewayError) as error:
+            return exchange.script_failed(error)
+    if isinstance(step, Reply):
+        return exchange.answer(step)
+    if isinstance(step, Compute):
+        return Pending(step, exchange)
+    raise TypeError(f"a mode answered with {type(step).__name__}")
+
+
+def _read(session: Session, wire: Wire, http: HttpRequest) -> tuple[Mapping[str, Any], Request] | HttpReply:
+    """The decoded body and the request, or the provider's 400."""
+    try:
+        body = _decode(http.body)
+        if not isinstance(body, dict):
+            raise BadRequest("The body must be a JSON object.")
+        return body, wire.parse(body, http.body, http.headers, session.history)
+    except BadRequest as error:
+        problem = error
+    except (msgspec.MsgspecError, RecursionError, UnicodeError, ValueError) as error:
+        problem = BadRequest(
+            f"We could not parse the JSON body of your request. ({str(error) or type(error).__name__})"
+        )
+    return provider_error(
+        wire.name == "messages",
+        problem.status,
+        str(problem),
+        request_id=session.new_id("req_"),
+        param=problem.param,
+        code=problem.code,
+    )
+
+
+def _key(headers: Mapping[str, str]) -> str:
+    """The key a request came with: a bearer token, or the value of ``x-api-key``."""
+    scheme, _, token = headers.get("authorization", "").partition(" ")
+    if scheme.lower() == "bearer" and token.strip():
+        return token.strip()
+    return headers.get("x-api-key", "")
+
+
+def _denied(http: HttpRequest, status: int, text: str, code: str) -> HttpReply:
+    anthropic = speaks_anthropic(http.path, http.headers)
+    return provider_error(anthropic, status, text, request_id="req_denied", code=code, headers=NO_RETRY)
+
+
+def _new_key(kind: str) -> str:
+    return f"sk-{kind}-{secrets.token_hex(16)}"
