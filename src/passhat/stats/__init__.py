@@ -22,9 +22,24 @@ from passhat.stats._binomial import beta_posterior, clopper_pearson, wilson
 from passhat.stats._boschloo import boschloo
 from passhat.stats._changed import MIN_TRIALS_CHANGED, TaskChange, TaskChanges, changed_tasks, trials_to_flag
 from passhat.stats._checks import Refused
+from passhat.stats._clustered import StandardError, clustered_se, task_se
+from passhat.stats._curve import CurveCheck, check_curve
 from passhat.stats._estimators import family_means, pass_at_k, pass_hat_k, suite_rate, task_scores
+from passhat.stats._extrapolation import BetaBinomial, Extrapolation, beta_binomial, extrapolate
+from passhat.stats._gate import Curtailment, GateResult, Verdict, curtail, gate
 from passhat.stats._interval import Interval
-from passhat.stats._multiplicity import adjust_p
+from passhat.stats._judge import (
+    Corrected,
+    JudgeQuality,
+    Kappa,
+    cohen_kappa,
+    judge_quality,
+    post_stratified,
+    rogan_gladen,
+)
+from passhat.stats._multiplicity import Adjustment, adjust_p
+from passhat.stats._order import FEW_TRIALS, MIN_TASKS_ORDER, MIN_TRIALS_ORDER, OrderCheck, OrderVerdict, order_check
+from passhat.stats._paired import Paired, difference_interval, mean_difference_interval, mover, paired
 from passhat.stats._planning import (
     detectable_difference,
     detectable_effect,
@@ -33,39 +48,91 @@ from passhat.stats._planning import (
     smallest_all_pass,
     tasks_needed,
 )
+from passhat.stats._refusals import MIN_TASKS_POPULATION, MIN_TRIALS_INTERVAL, Refusal, refusals
+from passhat.stats._sequential import Sprt, confidence_sequence, obrien_fleming, pocock
+from passhat.stats._sign_flip import MIN_DIFFERENCES, sign_flip
 from passhat.stats._suite import interval, mean_interval
+from passhat.stats._test_result import TestResult
 from passhat.stats._types import Counts, Rate, Scores, Side, Target
+from passhat.stats._within_task import cmh, label_permutation, mcnemar
 
 __all__ = [
+    "FEW_TRIALS",
     "MAX_STRETCH",
+    "MIN_DIFFERENCES",
+    "MIN_TASKS_ORDER",
+    "MIN_TASKS_POPULATION",
     "MIN_TRIALS_CHANGED",
+    "MIN_TRIALS_INTERVAL",
+    "MIN_TRIALS_ORDER",
+    "Adjustment",
+    "BetaBinomial",
+    "Corrected",
     "Counts",
+    "Curtailment",
+    "CurveCheck",
+    "Extrapolation",
+    "GateResult",
     "Interval",
+    "JudgeQuality",
+    "Kappa",
+    "OrderCheck",
+    "OrderVerdict",
+    "Paired",
     "Rate",
+    "Refusal",
     "Refused",
     "Scores",
     "Side",
+    "Sprt",
+    "StandardError",
     "Target",
     "TaskChange",
     "TaskChanges",
+    "TestResult",
+    "Verdict",
     "adjust_p",
+    "beta_binomial",
     "beta_posterior",
     "boschloo",
     "bounds_beyond",
     "changed_tasks",
+    "check_curve",
     "clopper_pearson",
+    "clustered_se",
+    "cmh",
+    "cohen_kappa",
+    "confidence_sequence",
+    "curtail",
     "detectable_difference",
     "detectable_effect",
+    "difference_interval",
+    "extrapolate",
     "family_means",
+    "gate",
     "interval",
+    "judge_quality",
+    "label_permutation",
+    "mcnemar",
+    "mean_difference_interval",
     "mean_interval",
+    "mover",
+    "obrien_fleming",
+    "order_check",
+    "paired",
     "pass_at_k",
     "pass_hat_k",
+    "pocock",
+    "post_stratified",
     "questions_needed",
+    "refusals",
+    "rogan_gladen",
     "score_variance",
+    "sign_flip",
     "smallest_all_pass",
     "suite_rate",
     "task_scores",
+    "task_se",
     "tasks_needed",
     "trials_to_flag",
     "wilson",

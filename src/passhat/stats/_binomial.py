@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from statistics import NormalDist
 from typing import SupportsIndex
 
 from passhat.stats import _checks
@@ -11,8 +10,15 @@ from passhat.stats._interval import Interval
 from passhat.stats._types import Side
 
 
+def normal_tail(z: float) -> float:
+    """P(Z > z) of a standard normal Z."""
+    return math.erfc(z / math.sqrt(2)) / 2
+
+
 def normal_quantile(share: float) -> float:
     """The standard normal quantile, without scipy."""
+    from statistics import NormalDist
+
     return NormalDist().inv_cdf(share)
 
 

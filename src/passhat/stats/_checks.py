@@ -89,6 +89,16 @@ def counts(n: SupportsIndex | Counts, c: Counts) -> tuple[tuple[int, ...], tuple
     return ns, cs
 
 
+def trials_done(n: SupportsIndex | Counts, tasks: int) -> tuple[int, ...]:
+    """Trials done so far, 0 allowed: one number for all tasks, or one a task."""
+    if _one_number(n):
+        return (whole(n, "n"),) * tasks
+    done = tuple(whole(each, f"n of task {i}") for i, each in enumerate(_items(n, "n")))
+    if len(done) != tasks:
+        raise ValueError(f"n must have one number a task, got {len(done)} for {tasks} tasks")
+    return done
+
+
 def scores(values: Scores, *, low: float = 0.0, high: float = 1.0, name: str = "scores") -> list[float]:
     """Numbers within [low, high], one a task, as a list of floats; at least one."""
     numbers = []
