@@ -20,7 +20,19 @@ REDACTED = "[redacted]"
 SHORTEST_SECRET = 8
 _ENCODER = msgspec.json.Encoder()
 # What a trial or a run is called is never changed: resume finds trials by it.
-_NAMES = {"task", "arm", "arms", "run_id", "suite", "task_ids", "task_tags", "duplicate_inputs", "transcript"}
+_NAMES = {
+    "task",
+    "arm",
+    "arms",
+    "run_id",
+    "suite",
+    "task_ids",
+    "task_tags",
+    "task_splits",
+    "task_families",
+    "duplicate_inputs",
+    "transcript",
+}
 # Words of our own in fields that take no others.
 _OUR_WORDS = {
     *("scripted", "structural", "evaluation", "simulated", "replayed", "capability", "regression"),
