@@ -219,3 +219,7 @@ def test_a_seed_depends_on_its_parts_alone(parts: list[Any]) -> None:
     seed = derive_seed(*parts)
     assert seed == derive_seed(*parts)
     assert 0 <= seed < 2**63
+
+
+def test_money_without_tokens_counts_in_a_total() -> None:
+    assert Usage.total([Usage(dollars=0.5), Usage(), Usage(dollars=0.25)]) == Usage(dollars=0.75)

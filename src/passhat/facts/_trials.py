@@ -39,7 +39,7 @@ class Usage(msgspec.Struct, frozen=True, omit_defaults=True):
     @classmethod
     def total(cls, parts: Iterable[Usage]) -> Usage:
         """The sum of what is known; ``partial`` when a part that made calls didn't know a figure another part knew."""
-        parts = [part for part in parts if part.model_calls or part.tokens is not None]
+        parts = [part for part in parts if part != Usage()]
         sums: dict[str, Any] = {}
         partial = any(part.partial for part in parts)
         for name in ("input_tokens", "cached_tokens", "output_tokens", "reasoning_tokens", "dollars"):
