@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from passhat.gateway._wires._chat import ChatWire
+from passhat.gateway._wires._messages import MessagesWire
+from passhat.gateway._wires._responses import ResponsesWire
 from passhat.gateway._wires._shape import Wire
 
 CHAT: Wire = ChatWire()
+RESPONSES: Wire = ResponsesWire()
+MESSAGES: Wire = MessagesWire()
 
-WIRES: dict[str, Wire] = {wire.name: wire for wire in (CHAT,)}
-PATHS: dict[str, Wire] = {"/chat/completions": CHAT}
+WIRES: dict[str, Wire] = {wire.name: wire for wire in (CHAT, RESPONSES, MESSAGES)}
+PATHS: dict[str, Wire] = {"/chat/completions": CHAT, "/responses": RESPONSES, "/messages": MESSAGES}
 
 
 def bare(path: str) -> str:

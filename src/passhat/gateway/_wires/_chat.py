@@ -155,6 +155,7 @@ class ChatWatch:
         """Take the next chunk, or the text ``[DONE]``."""
         if event == "[DONE]":
             self.seen.complete = True
+            self.partial()
             return
         if not isinstance(event, dict):
             return
@@ -167,7 +168,6 @@ class ChatWatch:
                 finish = part(choice, "finish_reason")
                 if finish is not None:
                     self.seen.stop_reason = text_of(finish)
-        self._update()
 
     def _delta(self, delta: Any) -> None:
         for name, pieces in self._text.items():
@@ -182,7 +182,8 @@ class ChatWatch:
             call["name"] = part(function, "name") or call["name"]
             call["args"].append(text_of(part(function, "arguments")))
 
-    def _update(self) -> None:
+    def partial(self) -> None:
+        """Make the message from what came so far."""
         calls = (self._calls[index] for index in sorted(self._calls))
         self.seen.message = Message(
             "assistant",
@@ -191,6 +192,7 @@ class ChatWatch:
             thinking="".join(self._text["reasoning_content"]),
             refusal="".join(self._text["refusal"]),
         )
+        self.seen.complete = self.seen.complete or self.seen.stop_reason is not None
         self.seen.stop_reason = _stopped(self.seen.stop_reason, self.seen.message)
 
 

@@ -54,6 +54,9 @@ class Watch(Protocol):
     def feed(self, event: Any) -> None:
         """Take the next event's data."""
 
+    def partial(self) -> None:
+        """Complete ``seen`` from what came so far, for a stream that broke off."""
+
 
 class Wire(Protocol):
     """One provider's way to ask and answer."""
