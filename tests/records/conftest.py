@@ -13,6 +13,10 @@ from passhat.records import RunWriter
 MOMENT = datetime.datetime(2026, 11, 30, 10, 22, 5, tzinfo=datetime.UTC)
 
 
+def _options(root: Path) -> dict[str, Any]:
+    return {"root": root, "now": lambda: MOMENT}
+
+
 @pytest.fixture
 def root(tmp_path: Path) -> Path:
     return tmp_path / ".passhat"
@@ -46,7 +50,7 @@ def create(root: Path) -> Iterator[Callable[..., RunWriter]]:
         *, tasks: tuple[str, ...] = ("a", "b"), trials: int = 3, suite: str = "Support desk", **options: Any
     ) -> RunWriter:
         manifest = Manifest(run_id="", suite=suite, task_ids=tasks, trials=trials)
-        writer = RunWriter.create(manifest, **{"root": root, "now": lambda: MOMENT} | options)
+        writer = RunWriter.create(manifest, **_options(root) | options)
         writers.append(writer)
         return writer
 

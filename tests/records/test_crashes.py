@@ -41,8 +41,9 @@ log = os.open(root / "log", os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
 for trial in range(3):
     for task in ("a", "b"):
         if ("", task, trial) not in writer.completed:
-            said = AgentEvent(at=0.0, kind="record", name="said", value=f"{task}{trial}")
-            writer.append(TrialRecord(task, trial, Status.COMPLETED, True, output=f"{task}{trial}"), Transcript((said,)))
+            name = f"{task}{trial}"
+            said = AgentEvent(at=0.0, kind="record", name="said", value=name)
+            writer.append(TrialRecord(task, trial, Status.COMPLETED, True, output=name), Transcript((said,)))
             os.write(log, f"{task} {trial}\\n".encode())
 writer.finish()
 """
@@ -53,9 +54,7 @@ def run_child(root: Path, point: str, nth: int) -> int:
 
 
 @pytest.mark.parametrize("point", list(WritePoint))
-def test_a_run_killed_twice_at_a_write_point_has_each_trial_once_after_resume(
-    tmp_path: Path, point: WritePoint
-) -> None:
+def test_a_run_killed_at_a_write_point_has_each_trial_once_after_resume(tmp_path: Path, point: WritePoint) -> None:
     root = tmp_path / ".passhat"
     assert run_child(root, point, 3 if point is not WritePoint.IN_MANIFEST else 2) == -signal.SIGKILL
     [run] = (root / "runs").iterdir()

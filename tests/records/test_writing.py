@@ -84,7 +84,7 @@ def test_the_frame_is_written_before_the_line(create: Create, make_record: Make,
     def look(point: WritePoint) -> None:
         if point is not WritePoint.IN_MANIFEST:
             sizes = [(writer.path / name).stat().st_size for name in ("transcripts.zst", "trials.jsonl")]
-            seen.append((str(point), *sizes))
+            seen.append((str(point), sizes[0], sizes[1]))
 
     writer = create(hook=look)
     record = writer.append(make_record(), said())
@@ -158,7 +158,12 @@ def test_syncing_happens_at_most_once_a_second_and_at_the_end(
     synced: list[str] = []
     real = os.fsync
     names = {os.stat(writer.path / name).st_ino: name for name in ("trials.jsonl", "transcripts.zst")}
-    monkeypatch.setattr(os, "fsync", lambda fd: (synced.append(names.get(os.fstat(fd).st_ino, "other")), real(fd))[1])
+
+    def sync(descriptor: int) -> None:
+        synced.append(names.get(os.fstat(descriptor).st_ino, "other"))
+        real(descriptor)
+
+    monkeypatch.setattr(os, "fsync", sync)
     for trial, moment in enumerate([100.0, 100.9, 101.0, 101.5, 102.0]):
         time = moment
         writer.append(make_record("a", trial), said())

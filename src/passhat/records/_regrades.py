@@ -6,7 +6,7 @@ import contextlib
 import datetime
 import os
 import secrets
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from types import TracebackType
 
@@ -20,6 +20,7 @@ from passhat.records._errors import BadRecord, RecordError, disk_error
 from passhat.records._format import REGRADES, check_schema
 from passhat.records._lines import Lines
 from passhat.records._pairs import Pair, PairSet
+from passhat.records._writer import utc_now
 
 
 class RegradeHead(msgspec.Struct, frozen=True, kw_only=True):
@@ -57,10 +58,16 @@ class RegradeWriter:
 
     @classmethod
     def create(
-        cls, run: Path | str, run_id: str, graders: dict[str, str], *, at: str | None = None, redact: Iterable[str] = ()
+        cls,
+        run: Path | str,
+        run_id: str,
+        graders: dict[str, str],
+        *,
+        redact: Iterable[str] = (),
+        now: Callable[[], datetime.datetime] = utc_now,
     ) -> RegradeWriter:
         """Start a regrade of the run in a directory; its id is made here. Raises `RecordError`."""
-        moment = datetime.datetime.now(datetime.UTC)
+        moment = now()
         folder = Path(run) / REGRADES
         make_folder(folder)
         while True:
@@ -73,7 +80,7 @@ class RegradeWriter:
             except OSError as error:
                 raise disk_error(error, path, "The run is as it was") from error
             break
-        stamp = moment.isoformat(timespec="milliseconds") if at is None else at
+        stamp = moment.isoformat(timespec="milliseconds")
         writer = cls(
             RegradeHead(id=name, run_id=run_id, graders=graders, at=stamp), path, descriptor, SafeEncoder(redact)
         )
@@ -117,12 +124,13 @@ class RegradeWriter:
         before = os.fstat(self._descriptor).st_size
         try:
             write_all(self._descriptor, self._encoder.encode(value) + b"\n")
-        except OSError as error:
+        except BaseException as error:
             with contextlib.suppress(OSError):
                 os.ftruncate(self._descriptor, before)
-            raise disk_error(
-                error, self.path, "The run is as it was; regrade it again once that is put right"
-            ) from error
+            if isinstance(error, OSError):
+                advice = "The run is as it was; regrade it again once that is put right"
+                raise disk_error(error, self.path, advice) from error
+            raise
 
 
 def read_head(path: Path) -> RegradeHead:

@@ -7,11 +7,8 @@ import os
 import time
 from collections.abc import Callable, Collection, Iterable
 from pathlib import Path
-from typing import Any
 
-import msgspec
-
-from passhat.facts import RULES, Attempt, Manifest, Status, TrialRecord
+from passhat.facts import RULES, Attempt, Limits, Manifest, Status, TrialRecord
 from passhat.records._disk import TEMPORARY, open_private, sweep_temporaries, sync_folder, write_all
 from passhat.records._encode import SafeEncoder
 from passhat.records._errors import disk_error
@@ -161,7 +158,6 @@ _SAME = {
     "seed": "the seed",
     "model_requested": "the model",
     "isolation": "the isolation",
-    "limits": "the limits",
 }
 
 
@@ -177,12 +173,16 @@ def resume_refusal(old: Manifest, new: Manifest, *, forced: bool = False) -> lis
     if forced:
         return []
     reasons = [
-        f"{words} was {_short(getattr(old, name))} and is {_short(getattr(new, name))}"
+        f"{words} was {getattr(old, name)!r} and is {getattr(new, name)!r}"
         for name, words in _SAME.items()
         if getattr(old, name) != getattr(new, name)
     ]
+    for name in Limits.__struct_fields__:
+        before, after = getattr(old.limits, name), getattr(new.limits, name)
+        if before != after:
+            reasons.append(f"the limit {name} was {before} and is {after}")
     if old.arms != new.arms:
-        reasons.append(f"the arms were {', '.join(old.arms)} and are {', '.join(new.arms)}")
+        reasons.append(f"the arms were {_named(map(repr, old.arms))} and are {_named(map(repr, new.arms))}")
     if old.tasks_hash != new.tasks_hash or old.task_ids != new.task_ids:
         reasons.append(_tasks_changed(old, new))
     reasons.extend(_changed("grader", old.graders, new.graders, all_of_them=True))
@@ -208,11 +208,6 @@ def _changed(kind: str, old: dict[str, str], new: dict[str, str], *, all_of_them
     return reasons
 
 
-def _named(names: list[str]) -> str:
+def _named(given: Iterable[str]) -> str:
+    names = list(given)
     return ", ".join(names[:5]) + (f" and {len(names) - 5} more" if len(names) > 5 else "")
-
-
-def _short(value: Any) -> str:
-    if isinstance(value, msgspec.Struct):
-        return repr(msgspec.to_builtins(value))
-    return repr(value)
