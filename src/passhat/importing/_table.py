@@ -31,7 +31,8 @@ def read_table(path: Path | str) -> ImportedTable:
     verdict (``passed``, ``success``, ``correct``, ``resolved``, ``reward`` or ``score``): true or false, or a number in
     0..1. A trial succeeded when the number is within 1e-6 of 1; less is partial credit, kept as ``score``. An empty
     verdict is a missing trial. Optional: ``trial`` (else rows are numbered in their order), ``arm``, ``model``,
-    ``seconds``, ``tokens`` or ``input_tokens`` and ``output_tokens``, ``model_calls``, ``dollars``, ``tags``, ``family``.
+    ``seconds``, ``tokens`` or ``input_tokens`` and ``output_tokens``, ``model_calls``, ``dollars``, ``tags``,
+    ``family``.
 
     ``manifest.trials`` is the smallest number of trials of any task: a table doesn't say what was planned. Raises
     `TableError` naming file, line, column and value; two rows for one trial are refused with both lines.
