@@ -20,7 +20,7 @@ from passhat.facts._grades import Grade, Role, Verdict, decide
 from passhat.facts._json import NotJSON, as_json, canonical_json, digest
 from passhat.facts._labels import Fault, Label
 from passhat.facts._limits import Limits
-from passhat.facts._manifest import GitState, Manifest, ModelSource, TaskCount
+from passhat.facts._manifest import SCHEMA, GitState, Manifest, ModelSource, TaskCount
 from passhat.facts._seeds import derive_seed
 from passhat.facts._status import RULES, Counts, Grading, Status, StatusRule
 from passhat.facts._tasks import Task, TaskError
@@ -29,6 +29,7 @@ from passhat.facts._trials import Attempt, ErrorInfo, TrialRecord, Usage
 
 __all__ = [
     "RULES",
+    "SCHEMA",
     "AgentEvent",
     "Attempt",
     "Author",

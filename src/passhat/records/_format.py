@@ -9,8 +9,7 @@ from typing import Any
 import msgspec
 import zstandard
 
-from passhat.facts import Event, Manifest, Transcript, TrialRecord
-from passhat.facts._manifest import SCHEMA
+from passhat.facts import SCHEMA, Event, Manifest, Transcript, TrialRecord
 from passhat.records._errors import BadRecord, NewerSchema, disk_error
 
 MANIFEST = "run.json"

@@ -12,8 +12,7 @@ from types import TracebackType
 
 import msgspec
 
-from passhat.facts import Grade, Status, TrialRecord
-from passhat.facts._manifest import SCHEMA
+from passhat.facts import SCHEMA, Grade, Status, TrialRecord
 from passhat.records._disk import make_folder, open_private, sync_folder, write_all
 from passhat.records._encode import SafeEncoder
 from passhat.records._errors import BadRecord, RecordError, disk_error
