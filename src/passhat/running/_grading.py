@@ -1,0 +1,168 @@
+"""Grading a finished trial: each grader on a copy of its own, under a deadline of its own."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import inspect
+import shutil
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from passhat.facts import ErrorInfo, Grade, Role, Status, Transcript, Usage
+from passhat.running._calling import DeadlinePassed, Raised, TrialThread, is_async, start, within
+from passhat.running._plan import PlannedTrial
+from passhat.running._workspaces import changes, snapshot
+from passhat.trial import FinishedTrial, Workspace
+from passhat.trial._workspace import copy_tree
+
+Grader = Callable[..., Any]
+
+
+class FinalState:
+    """What an agent left behind: as many private copies of it as there are graders, each made only when looked at."""
+
+    def __init__(
+        self,
+        planned: PlannedTrial,
+        *,
+        output: Any,
+        transcript: Transcript,
+        workspace: Workspace,
+        make_folder: Callable[[], Path],
+        status: Status = Status.COMPLETED,
+        error: ErrorInfo | None = None,
+        usage: Usage | None = None,
+        seconds: float = 0.0,
+        environment: Callable[[Any], Any] | None = None,
+        template: Path | None = None,
+        before: Mapping[str, str] | None = None,
+    ) -> None:
+        self._planned = planned
+        self._output = output
+        self._transcript = transcript
+        self._workspace = workspace
+        self._make_folder = make_folder
+        self._status = status
+        self._error = error
+        self._usage = usage
+        self._seconds = seconds
+        self._environment = environment
+        self._template = template
+        self._before = before
+
+    def copy(self, closing: contextlib.ExitStack) -> FinishedTrial:
+        """The finished trial for one grader; ``closing`` ends what was opened and removes what was copied for it."""
+        planned = self._planned
+        opened = None if self._environment is None else functools.partial(self._open, closing)
+        return FinishedTrial(
+            planned.task,
+            self._output,
+            self._transcript,
+            number=planned.trial,
+            seed=planned.seed,
+            arm=planned.arm,
+            status=self._status,
+            error=self._error,
+            usage=self._usage,
+            seconds=self._seconds,
+            workspace=functools.partial(self._copied, closing),
+            environment=opened,
+            diff=self._diff,
+        )
+
+    def _copied(self, closing: contextlib.ExitStack) -> Path:
+        folder = self._make_folder()
+        closing.callback(shutil.rmtree, folder, ignore_errors=True)
+        copy_tree(self._workspace.path, folder, everything=True)
+        return folder
+
+    def _open(self, closing: contextlib.ExitStack, finished: FinishedTrial) -> Any:
+        assert self._environment is not None
+        return open_environment(self._environment, finished, closing)
+
+    def _diff(self) -> Mapping[str, str]:
+        if self._before is not None:
+            before: Mapping[str, str] = self._before
+        elif self._template is None:
+            before = {}
+        else:
+            with tempfile.TemporaryDirectory(prefix="passhat-") as folder:
+                copy_tree(self._template, Path(folder))
+                before = snapshot(Path(folder))
+        made = self._workspace.made
+        return changes(before, before if made is None else snapshot(made))
+
+
+def open_environment(environment: Callable[[Any], Any], trial: Any, closing: contextlib.ExitStack) -> Any:
+    """Open a suite's environment for a trial: enter a context manager, or take what a plain function returns."""
+    opened = environment(trial)
+    if hasattr(opened, "__enter__") and hasattr(opened, "__exit__"):
+        return closing.enter_context(opened)
+    if inspect.isgenerator(opened):
+        opened.close()
+        raise TypeError("environment is a generator function; decorate it with @contextlib.contextmanager")
+    if inspect.isawaitable(opened) or hasattr(opened, "__aenter__"):
+        if inspect.iscoroutine(opened):
+            opened.close()
+        raise TypeError("environment must be a plain context manager or function; async ones can't be opened here")
+    return opened
+
+
+async def grade_all(graders: Sequence[Grader], final: FinalState, seconds: float | None) -> tuple[Grade, ...]:
+    """One grade a grader, in order. None of them can break the run: what they do wrong becomes a grader error."""
+    thread: TrialThread | None = None
+    grades = []
+    for grader in graders:
+        try:
+            if is_async(grader):
+                grades.append(await within(start(_grade_async(grader, final)), seconds))
+            else:
+                thread = thread or TrialThread("passhat-grader")
+                grades.append(await within(thread.submit(_grade, grader, final), seconds))
+        except DeadlinePassed as late:
+            grades.append(_no_grade(grader, f"TimeoutError: the grader {late}"))
+            if thread is not None:
+                thread.close()
+                thread = None
+        except Raised as raised:
+            grades.append(_no_grade(grader, f"{type(raised.error).__name__}: {raised.error}"))
+    if thread is not None:
+        thread.close()
+    return tuple(grades)
+
+
+def _grade(grader: Grader, final: FinalState) -> Grade:
+    from passhat.graders import run_grader
+
+    with contextlib.ExitStack() as closing:
+        return run_grader(grader, final.copy(closing))
+
+
+async def _grade_async(grader: Grader, final: FinalState) -> Grade:
+    from passhat.graders import run_grader_async
+
+    with contextlib.ExitStack() as closing:
+        return await run_grader_async(grader, final.copy(closing))
+
+
+def _no_grade(grader: Grader, error: str) -> Grade:
+    """The error of a grader that was given up; it keeps the grader's own name, role and weight."""
+    role = getattr(grader, "role", Role.REQUIRED)
+    weight = getattr(grader, "weight", 1.0)
+    return Grade(
+        None,
+        error=error,
+        name=grader_name(grader),
+        role=role if isinstance(role, Role) else Role.REQUIRED,
+        weight=float(weight) if isinstance(weight, int | float) else 1.0,
+    )
+
+
+def grader_name(grader: Grader) -> str:
+    """What a grader is called when nothing else names it."""
+    inner: Any = grader.func if isinstance(grader, functools.partial) else grader
+    name = getattr(grader, "name", None) or getattr(inner, "__name__", None) or type(inner).__name__
+    return str(name).strip("<>")

@@ -1,0 +1,62 @@
+"""Which trials a run consists of, and in which order they start."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from typing import Literal, get_args
+
+import msgspec
+
+from passhat.facts import PasshatError, Task, derive_seed
+
+Order = Literal["task", "round", "shuffled"]
+
+
+class PlannedTrial(msgspec.Struct, frozen=True):
+    """One trial to run. ``trial`` counts from 0 within its task, ``position`` from 0 within the run.
+
+    ``seed`` depends on (run seed, task id, trial) only: no order and no concurrency changes it, and two arms of a
+    comparison share it.
+    """
+
+    task: Task
+    trial: int
+    arm: str
+    seed: int
+    position: int
+
+    @property
+    def key(self) -> tuple[str, str, int]:
+        """What identifies the trial in a run: (arm, task id, trial)."""
+        return (self.arm, self.task.id, self.trial)
+
+
+def plan(
+    tasks: Sequence[Task], trials: int, *, order: Order = "round", seed: int = 0, arms: Sequence[str] = ("",)
+) -> list[PlannedTrial]:
+    """All trials of a run in the order in which they are to start.
+
+    ``order="task"`` runs all trials of a task before the next task. "round" runs trial 0 of every task, then trial 1
+    of every task, so that a drift of the provider meets all tasks alike. "shuffled" is a seeded shuffle. The arms of a
+    comparison stand side by side in all of them.
+
+    >>> tasks = [Task("a"), Task("b")]
+    >>> [(p.task.id, p.trial) for p in plan(tasks, 2, order="task")]
+    [('a', 0), ('a', 1), ('b', 0), ('b', 1)]
+    >>> [(p.task.id, p.trial) for p in plan(tasks, 2)]
+    [('a', 0), ('b', 0), ('a', 1), ('b', 1)]
+    """
+    if order not in get_args(Order):
+        raise PasshatError(f"order={order!r}: must be 'task', 'round' or 'shuffled'")
+    if order == "task":
+        pairs = [(task, trial) for task in tasks for trial in range(trials)]
+    else:
+        pairs = [(task, trial) for trial in range(trials) for task in tasks]
+    triples = [(task, trial, arm) for task, trial in pairs for arm in arms]
+    if order == "shuffled":
+        random.Random(derive_seed(seed, "order")).shuffle(triples)
+    return [
+        PlannedTrial(task, trial, arm, derive_seed(seed, task.id, trial), position)
+        for position, (task, trial, arm) in enumerate(triples)
+    ]
