@@ -15,18 +15,25 @@ from passhat.gateway._errors import (
     ScriptError,
     UpstreamError,
 )
+from passhat.gateway._faults import Fault, Faults
+from passhat.gateway._forward import Forward
 from passhat.gateway._gateway import Gateway
 from passhat.gateway._modes import Script, Simulate
 from passhat.gateway._reply import Reply
 from passhat.gateway._request import Request
 from passhat.gateway._session import Session
+from passhat.gateway._upstream import PROVIDERS, Upstream, upstream_for, upstream_of_model
 
 __all__ = [
+    "PROVIDERS",
     "BadRequest",
     "CassetteError",
     "Chunking",
     "Clock",
+    "Fault",
     "FaultError",
+    "Faults",
+    "Forward",
     "Gateway",
     "GatewayError",
     "ImmediateClock",
@@ -38,5 +45,8 @@ __all__ = [
     "Session",
     "Simulate",
     "SystemClock",
+    "Upstream",
     "UpstreamError",
+    "upstream_for",
+    "upstream_of_model",
 ]

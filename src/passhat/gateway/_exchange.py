@@ -10,17 +10,21 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from passhat.facts import Message, ModelCall, ToolCall, Usage, derive_seed
+from passhat.gateway._faults import Fault, spoil_answer, spoil_reply
 from passhat.gateway._http import HttpReply, HttpRequest
 from passhat.gateway._modes import Compute, finished
-from passhat.gateway._reply import Reply
+from passhat.gateway._reply import STOP_REASONS, Reply
 from passhat.gateway._request import Request
 from passhat.gateway._structured import as_asked
-from passhat.gateway._tokens import message_text, prompt_text, reply_tokens, tokens
+from passhat.gateway._tap import Tap
+from passhat.gateway._tokens import prompt_text, reply_tokens, tokens
 from passhat.gateway._wires._errors import NO_RETRY, provider_error
 from passhat.gateway._wires._shape import Answer, Observed, Wire
 
 if TYPE_CHECKING:
     from passhat.gateway._session import Session
+
+NOTHING = Usage(1, 0, 0, 0, 0, 0.0)  # a call that the double answered without a model's work
 
 
 class Pending(msgspec.Struct, frozen=True):
@@ -65,7 +69,7 @@ class Exchange:
         self.number = number
         self.at = at
         self.source = session.source
-        self.fault: str | None = None
+        self.fault: Fault | None = None
 
     @property
     def anthropic(self) -> bool:
@@ -78,6 +82,8 @@ class Exchange:
             return self._provider_failed(reply)
         try:
             reply = _with_ids(as_asked(reply, self.request), self)
+            if self.fault is not None:
+                reply = spoil_reply(self.fault, reply)
             usage = self._usage(reply)
             answer = self._answer(reply, usage)
             chunks = self.wire.stream(answer) if self.request.stream else [self.wire.whole(answer)]
@@ -115,10 +121,25 @@ class Exchange:
             made = (usage.output_tokens or 0) / reply.tokens_per_second if reply.tokens_per_second else 0.0
             sent.gap = made / max(1, len(chunks) - 1) if self.request.stream else 0.0
             sent.first_delay += 0.0 if self.request.stream else made
-        sent.done = lambda first, stopped: self.record(observed, first_token=first, stopped=stopped)
+        cut: str | None = None
+        if self.fault is not None and spoil_answer(self.fault, sent):
+            observed, cut = self._partly(observed, sent), f"injected fault: {self.fault.kind}"
+        sent.done = lambda first, stopped: self.record(observed, error=cut, first_token=first, stopped=stopped)
         if not sent.paced:
             sent.finish(0.0 if self.request.stream else None)
         return sent
+
+    def _partly(self, whole: Observed, sent: HttpReply) -> Observed:
+        """What a client can read of an answer that a fault cut short."""
+        if not sent.streamed:
+            return Observed(usage=whole.usage)
+        tap = Tap(self.wire.watch())
+        for chunk in sent.chunks:
+            tap.feed(chunk)
+        tap.watch.partial()
+        seen = tap.watch.seen
+        seen.usage = whole.usage
+        return seen
 
     def _split(self) -> Callable[[str], list[str]]:
         return self.session.splitter(random.Random(derive_seed(self.session.seed, self.number, "chunks")))
@@ -127,6 +148,8 @@ class Exchange:
         message = reply.message()
         if reply.usage is not None:
             given = reply.usage
+            if self.source == "live":
+                return given
             return msgspec.structs.replace(
                 given, model_calls=1, dollars=0.0 if given.dollars is None else given.dollars
             )
@@ -159,8 +182,7 @@ class Exchange:
         """Say no in a shape that no client repeats."""
         headers = NO_RETRY
         request_id = self.session.new_id("req_")
-        spent = Usage(1, 0, 0, 0, 0, 0.0)
-        self.record(Observed(usage=spent), status=400, error=text, refused=reason)
+        self.record(Observed(usage=NOTHING), status=400, error=text, refused=reason)
         return provider_error(self.anthropic, 400, text, request_id=request_id, kind=kind, headers=headers)
 
     def record(
@@ -200,7 +222,7 @@ class Exchange:
                 retry=request.retry,
                 streamed=request.stream,
                 first_token=first_token,
-                fault=self.fault,
+                fault=None if self.fault is None else self.fault.kind,
             )
         )
 
@@ -221,6 +243,17 @@ def _with_ids(reply: Reply, exchange: Exchange) -> Reply:
     return msgspec.structs.replace(reply, tool_calls=calls)
 
 
-def describe_message(message: Message) -> str:
-    """A message in one short line, for error texts."""
-    return f"{message.role}: {message_text(message)!r:.100}"
+def reply_of(seen: Observed) -> Reply:
+    """An answer that was seen, as a reply to put on the wire again."""
+    message = seen.message or Message("assistant")
+    return Reply(
+        text=message.text,
+        thinking=message.thinking,
+        signature=seen.signature,
+        tool_calls=message.tool_calls,
+        refusal=message.refusal,
+        stop_reason=seen.stop_reason if seen.stop_reason in STOP_REASONS else None,
+        usage=seen.usage,
+        model=seen.model,
+        fingerprint=seen.fingerprint,
+    )

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import itertools
+import asyncio
 import secrets
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Coroutine, Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -16,16 +16,22 @@ from passhat.facts import Limits, ModelCall
 from passhat.gateway._chunks import Chunking
 from passhat.gateway._clock import Clock, SystemClock
 from passhat.gateway._endpoints import side_endpoint
-from passhat.gateway._errors import BadRequest, GatewayError, ScriptError
-from passhat.gateway._exchange import Exchange, Pending
+from passhat.gateway._errors import BadRequest, CassetteError, GatewayError, UpstreamError
+from passhat.gateway._exchange import NOTHING, Exchange, Pending
+from passhat.gateway._faults import Faults, instead
+from passhat.gateway._forward import Remote
 from passhat.gateway._http import HttpReply, HttpRequest
 from passhat.gateway._modes import Compute, Mode
+from passhat.gateway._relaying import Relaying
 from passhat.gateway._reply import Reply
 from passhat.gateway._request import Request
-from passhat.gateway._server import Server
 from passhat.gateway._session import Session, Workspace
 from passhat.gateway._wires import PATHS, Wire, bare
 from passhat.gateway._wires._errors import NO_RETRY, provider_error, speaks_anthropic
+from passhat.gateway._wires._shape import Observed, retry_count, text_of
+
+if TYPE_CHECKING:
+    from passhat.gateway._server import Server
 
 _decode = msgspec.json.Decoder().decode
 
@@ -55,12 +61,13 @@ class Gateway:
         self._lock = threading.Lock()
         self._sessions: dict[str, Session] = {}
         self._routed: list[Session] = []
-        self._numbers = itertools.count(1)
 
     def start(self) -> Gateway:
         """Start the server, unless it runs."""
         with self._lock:
             if self._server is None:
+                from passhat.gateway._server import Server  # the server's packages load when a server is wanted
+
                 self._server = Server(self.receive, self.clock, self._port)
                 self._server.start()
         return self
@@ -100,12 +107,14 @@ class Gateway:
         workspace: Workspace = None,
         chunking: Chunking | None = None,
         model: str | None = None,
+        faults: Any = None,
     ) -> Session:
         """Open a session for one trial (or one judge, or one simulated user).
 
         ``sink`` is given an event for every call, before the client sees the end of the answer. ``now`` says the
         seconds since the agent was started. ``workspace`` is the trial's directory, or a function that gives it (or
-        None): its path doesn't count when requests are compared. Raises `GatewayError` when the mode can't start.
+        None): its path doesn't count when requests are compared. ``faults`` are `Faults`, or what
+        describes them. Raises `GatewayError` when the mode can't start.
         """
         if now is None:
             began = time.monotonic()
@@ -125,6 +134,7 @@ class Gateway:
             workspace=workspace,
             chunking=chunking or Chunking(),
             model=model,
+            faults=Faults.of(faults),
         )
         with self._lock:
             self._sessions[session.key] = session
@@ -148,14 +158,21 @@ class Gateway:
         with self._lock:
             self._routed = [other for other in self._routed if other is not session]
 
-    def receive(self, http: HttpRequest) -> HttpReply | Pending:
+    def run_on_loop(self, work: Coroutine[Any, Any, Any]) -> Any:
+        """Run a coroutine on the server's loop, and wait for its result in this thread."""
+        self.start()
+        assert self._server is not None
+        assert self._server.loop is not None
+        return asyncio.run_coroutine_threadsafe(work, self._server.loop).result()
+
+    def receive(self, http: HttpRequest) -> HttpReply | Pending | Relaying:
         """Answer a request, or say what must be done first. No I/O is done here."""
         session = self._session(http)
         if isinstance(session, HttpReply):
             return session
         wire = PATHS.get(bare(http.path)) if http.method == "POST" else None
         if wire is None:
-            return side_endpoint(session, http)
+            return _beside(session, http)
         return _begin(session, wire, http)
 
     def _session(self, http: HttpRequest) -> Session | HttpReply:
@@ -186,7 +203,21 @@ class Gateway:
         return _denied(http, 400, text, "passhat_shared_key")
 
 
-def _begin(session: Session, wire: Wire, http: HttpRequest) -> HttpReply | Pending:
+def _beside(session: Session, http: HttpRequest) -> HttpReply | Relaying:
+    """Answer or pass on a request that isn't for the model."""
+    passed_on = getattr(session.player, "other", None)
+    if passed_on is None:
+        return side_endpoint(session, http)
+    reached = session.meter.reached()
+    try:
+        if reached not in (None, "model_calls"):
+            raise GatewayError(session.meter.describe(str(reached)))
+        return Relaying(session, http, passed_on(http), session.now())
+    except GatewayError as error:
+        return _denied(http, 400, str(error), "passhat_refused")
+
+
+def _begin(session: Session, wire: Wire, http: HttpRequest) -> HttpReply | Pending | Relaying:
     """Count a request to the model and find what answers it."""
     at = session.now()
     read = _read(session, wire, http)
@@ -199,15 +230,28 @@ def _begin(session: Session, wire: Wire, http: HttpRequest) -> HttpReply | Pendi
         exchange = Exchange(session, wire, http, body, request, session.meter.calls, at)
         if refused is not None:
             return exchange.refuse(refused, session.meter.describe(refused))
+        exchange.fault = session.faults.strike(exchange.number)
+        struck = None if exchange.fault is None else instead(exchange.fault)
+        if isinstance(struck, HttpReply):
+            exchange.record(Observed(usage=NOTHING), status=502, error="injected fault: reset")
+            return struck
         try:
-            step = session.player.next(request)
-        except (ScriptError, GatewayError) as error:
-            return exchange.script_failed(error)
+            step = session.player.next(request) if struck is None else struck
+        except GatewayError as error:
+            return exchange.refuse(_refusal(error), str(error))
     if isinstance(step, Reply):
         return exchange.answer(step)
     if isinstance(step, Compute):
         return Pending(step, exchange)
+    if isinstance(step, Remote):
+        return Relaying(session, http, step, at, exchange)
     raise TypeError(f"a mode answered with {type(step).__name__}")
+
+
+def _refusal(error: GatewayError) -> str:
+    if isinstance(error, UpstreamError):
+        return "upstream"
+    return "cassette" if isinstance(error, CassetteError) else "script"
 
 
 def _read(session: Session, wire: Wire, http: HttpRequest) -> tuple[Mapping[str, Any], Request] | HttpReply:
@@ -219,6 +263,10 @@ def _read(session: Session, wire: Wire, http: HttpRequest) -> tuple[Mapping[str,
         return body, wire.parse(body, http.body, http.headers, session.history)
     except BadRequest as error:
         problem = error
+        if isinstance(body, dict) and hasattr(session.player, "other"):
+            return body, Request(
+                wire.name, text_of(body.get("model")), (), raw=http.body, retry=retry_count(http.headers)
+            )
     except (msgspec.MsgspecError, RecursionError, UnicodeError, ValueError) as error:
         problem = BadRequest(
             f"We could not parse the JSON body of your request. ({str(error) or type(error).__name__})"

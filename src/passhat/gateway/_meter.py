@@ -28,7 +28,7 @@ class Meter:
     def begin(self, retry: int) -> str | None:
         """Count a call, unless a limit forbids it: then its name ("model_calls", "tokens", "dollars")."""
         with self._lock:
-            reached = self._reached()
+            reached = self.reached()
             if reached is not None:
                 self.limit_hit = self.limit_hit or reached
                 return reached
@@ -36,7 +36,8 @@ class Meter:
             self.retries += retry > 0
             return None
 
-    def _reached(self) -> str | None:
+    def reached(self) -> str | None:
+        """The limit that would refuse a call now, None when none would."""
         limits = self._limits
         if limits.model_calls is not None and self.calls >= limits.model_calls:
             return "model_calls"

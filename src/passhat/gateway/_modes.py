@@ -11,7 +11,7 @@ from typing import Any, Protocol
 
 import msgspec
 
-from passhat.facts import derive_seed
+from passhat.facts import Limits, derive_seed
 from passhat.gateway._errors import ScriptError
 from passhat.gateway._reply import Reply, as_reply
 from passhat.gateway._request import Request
@@ -48,6 +48,7 @@ class Context(msgspec.Struct, frozen=True):
 
     label: str
     seed: int
+    limits: Limits
     canonical: Callable[[Request], str]
     known_texts: Callable[[], Mapping[str, str]]
     history: History

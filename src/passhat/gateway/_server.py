@@ -15,11 +15,15 @@ from passhat.gateway._clock import Clock
 from passhat.gateway._errors import GatewayError
 from passhat.gateway._exchange import Pending
 from passhat.gateway._http import HttpReply, HttpRequest
+from passhat.gateway._relay import Relay
+from passhat.gateway._relaying import Relaying
 from passhat.gateway._reset import TRANSPORT, ResettingProtocol, reset
+from passhat.gateway._transports import computed_async
 
 Scope = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
 Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
+Core = Callable[[HttpRequest], HttpReply | Pending | Relaying]
 _START = "http.response.start"
 _BODY = "http.response.body"
 _IDLE_SECONDS = 75  # well over what clients keep a connection for, so that they close it and not we
@@ -28,9 +32,10 @@ _IDLE_SECONDS = 75  # well over what clients keep a connection for, so that they
 class Server:
     """Serves a core on 127.0.0.1, on a thread of its own. ``port`` 0 takes a free one."""
 
-    def __init__(self, core: Callable[[HttpRequest], HttpReply | Pending], clock: Clock, port: int = 0) -> None:
+    def __init__(self, core: Core, clock: Clock, port: int = 0) -> None:
         self._core = core
         self._clock = clock
+        self._relay = Relay(clock)
         self._socket = _listen(port)
         self.base_url = f"http://127.0.0.1:{self._socket.getsockname()[1]}"
         self._thread = threading.Thread(target=self._run, name="passhat-gateway", daemon=True)
@@ -79,7 +84,10 @@ class Server:
             timeout_keep_alive=_IDLE_SECONDS,
         )
         self._server = _Uvicorn(config, self._ready)
-        await self._server.serve(sockets=[self._socket])
+        try:
+            await self._server.serve(sockets=[self._socket])
+        finally:
+            await self._relay.close()
 
     async def _app(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -96,7 +104,12 @@ class Server:
         )
         step = self._core(http)
         if isinstance(step, Pending):
-            step = await _computed(step)
+            step = await computed_async(step)
+        elif isinstance(step, Relaying):
+            spoiled = await self._relay.run(step, scope, receive, send)
+            if spoiled is None:
+                return
+            step = spoiled
         if step.ending == "clean" and not step.paced:
             await _send_at_once(step, send)
         else:
@@ -163,16 +176,6 @@ async def _read_body(receive: Receive) -> bytes | None:
     return b"".join(pieces)
 
 
-async def _computed(step: Pending) -> HttpReply:
-    """The answer of a script's function: awaited here when async, else run in a thread so that no one waits for it."""
-    try:
-        if step.work.asynchronous:
-            return step.value(await step.work.call())
-        return step.value(await asyncio.to_thread(step.work.call))
-    except Exception as error:
-        return step.error(error)
-
-
 def _head(reply: HttpReply) -> dict[str, Any]:
     headers = [(name.encode("latin-1"), value.encode("latin-1")) for name, value in reply.all_headers()]
     return {"type": _START, "status": reply.status, "headers": headers}
@@ -192,6 +195,8 @@ async def _send_paced(reply: HttpReply, scope: Scope, receive: Receive, send: Se
         await asyncio.wait({leave, pump}, return_when=asyncio.FIRST_COMPLETED)
         if not pump.done():
             reply.finish(None, "the client closed the connection before the answer was complete")
+        elif reply.ending != "clean":
+            await leave
     finally:
         for task in (leave, pump):
             task.cancel()

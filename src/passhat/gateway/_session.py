@@ -14,10 +14,12 @@ from typing import TYPE_CHECKING, Any
 from passhat.facts import Limits, Message, ModelCall, Usage
 from passhat.gateway._canonical import canonical_text, replacements
 from passhat.gateway._chunks import Chunking, Split
+from passhat.gateway._faults import Faults
 from passhat.gateway._meter import Meter
 from passhat.gateway._modes import Context, Mode
 from passhat.gateway._request import Request
 from passhat.gateway._tokens import units
+from passhat.gateway._transports import async_transport, sync_transport
 from passhat.trial import ModelAccess
 
 if TYPE_CHECKING:
@@ -43,6 +45,7 @@ class Session:
         workspace: Workspace,
         chunking: Chunking,
         model: str | None,
+        faults: Faults,
     ) -> None:
         self.key = key
         self.now = now
@@ -63,8 +66,9 @@ class Session:
         self._ids = itertools.count(1)
         self._threads: dict[str, tuple[Message, ...]] = {}
         self._prompts: dict[str, str] = {}
+        self.faults = faults.open(seed)
         self._running: set[Callable[[], None]] = set()
-        self.player = mode.open(Context(label, seed, self._canonical, self.known_texts, self.history))
+        self.player = mode.open(Context(label, seed, limits, self._canonical, self.known_texts, self.history))
 
     @property
     def access(self) -> ModelAccess:
@@ -109,6 +113,17 @@ class Session:
         if not already:
             self._gateway.unroute(self)
             self.player.close()
+
+    def transport(self, library: str = "httpx2") -> Any:
+        """A transport for a plain client of "httpx2" or "httpx": no socket, whatever key the client has.
+
+        ``OpenAI(api_key="-", http_client=httpx2.Client(transport=session.transport()))``
+        """
+        return sync_transport(library, self._gateway.receive, self.key, self._gateway.clock, self._gateway.run_on_loop)
+
+    def async_transport(self, library: str = "httpx2") -> Any:
+        """A transport for an async client of "httpx2" or "httpx"."""
+        return async_transport(library, self._gateway.receive, self.key, self._gateway.clock)
 
     def started(self, cancel: Callable[[], None]) -> None:
         """Keep a way to cancel a call in flight; it is cancelled at once when the session is over."""
