@@ -13,7 +13,7 @@ from passhat.facts import AgentEvent, Event, NotJSON, ToolRun, Transcript, as_js
 
 
 class Recorder:
-    """The one list of events of a running trial. ``now()`` is in seconds since the recorder was made.
+    """The one list of events of a running trial. ``now()`` is in seconds since it was made, or last restarted.
 
     The gateway adds model calls, the agent's own code adds tool runs and records. Safe to use from several threads.
     After `close`, further events are dropped: what a leftover thread does later is not part of the trial.
@@ -29,6 +29,10 @@ class Recorder:
     def now(self) -> float:
         """Seconds since the trial began."""
         return self._clock() - self._start
+
+    def restart(self) -> None:
+        """Count seconds from now: the world is prepared and the agent starts."""
+        self._start = self._clock()
 
     def add(self, event: Event) -> None:
         """Append an event, unless the trial is over."""
