@@ -4,6 +4,8 @@ Agents reach it over HTTP with their usual client; it speaks OpenAI chat complet
 Anthropic messages. The trial is known by its API key.
 """
 
+from passhat.gateway._cassette import Cassette
+from passhat.gateway._cassette_modes import Record, Replay
 from passhat.gateway._chunks import Chunking
 from passhat.gateway._clock import Clock, ImmediateClock, SystemClock
 from passhat.gateway._errors import (
@@ -27,6 +29,7 @@ from passhat.gateway._upstream import PROVIDERS, Upstream, upstream_for, upstrea
 __all__ = [
     "PROVIDERS",
     "BadRequest",
+    "Cassette",
     "CassetteError",
     "Chunking",
     "Clock",
@@ -38,6 +41,8 @@ __all__ = [
     "GatewayError",
     "ImmediateClock",
     "MissedRequest",
+    "Record",
+    "Replay",
     "Reply",
     "Request",
     "Script",

@@ -15,13 +15,15 @@ from passhat.gateway._http import HttpReply, HttpRequest
 from passhat.gateway._modes import Compute, finished
 from passhat.gateway._reply import STOP_REASONS, Reply
 from passhat.gateway._request import Request
+from passhat.gateway._sse import event_bytes
 from passhat.gateway._structured import as_asked
 from passhat.gateway._tap import Tap
 from passhat.gateway._tokens import prompt_text, reply_tokens, tokens
 from passhat.gateway._wires._errors import NO_RETRY, provider_error
-from passhat.gateway._wires._shape import Answer, Observed, Wire
+from passhat.gateway._wires._shape import Answer, Observed, Wire, encode, part
 
 if TYPE_CHECKING:
+    from passhat.gateway._cassette_modes import Stored
     from passhat.gateway._session import Session
 
 NOTHING = Usage(1, 0, 0, 0, 0, 0.0)  # a call that the double answered without a model's work
@@ -89,7 +91,41 @@ class Exchange:
             chunks = self.wire.stream(answer) if self.request.stream else [self.wire.whole(answer)]
         except Exception as error:
             return self.script_failed(error)
-        return self._send(reply, usage, answer, chunks)
+        message = reply.message()
+        seen = Observed(
+            message, reply.why_stopped, answer.model, reply.fingerprint, usage, 0, answer.response_id, complete=True
+        )
+        return self._send(seen, chunks, reply)
+
+    def replay(self, stored: Stored) -> HttpReply:
+        """Answer what was recorded; where a fault changes the content, what it says is written anew."""
+        self.source = "replayed"
+        if stored.status != 200:
+            return self._replay_error(stored)
+        if stored.events is None:
+            seen, chunks = self.wire.read(stored.body), [encode(stored.body)]
+        else:
+            chunks = [event_bytes(event) for event in stored.events if not self._unasked(event)]
+            watch = self.wire.watch()
+            for event in stored.events:
+                watch.feed(event)
+            watch.partial()
+            seen = watch.seen
+        seen.usage = msgspec.structs.replace(seen.usage, model_calls=1, dollars=0.0)
+        if self.fault is not None:
+            return self.answer(reply_of(seen))
+        return self._send(seen, chunks, Reply())
+
+    def _unasked(self, event: Any) -> bool:
+        """Whether a recorded event is the usage chunk that this request didn't ask for."""
+        return self.wire.name == "chat" and not self.request.stream_usage and part(event, "choices") == []
+
+    def _replay_error(self, stored: Stored) -> HttpReply:
+        problem = part(stored.body, "error")
+        text = part(problem, "message") if isinstance(part(problem, "message"), str) else f"status {stored.status}"
+        self.record(Observed(usage=NOTHING), status=stored.status, error=text)
+        headers = [("content-type", "application/json"), (self.wire.request_id_header, self.session.new_id("req_"))]
+        return HttpReply(stored.status, headers, [encode(stored.body)])
 
     def _answer(self, reply: Reply, usage: Usage) -> Answer:
         return Answer(
@@ -104,11 +140,8 @@ class Exchange:
             split=self._split() if self.request.stream else _whole,
         )
 
-    def _send(self, reply: Reply, usage: Usage, answer: Answer, chunks: list[bytes]) -> HttpReply:
-        message = reply.message()
-        observed = Observed(
-            message, reply.why_stopped, answer.model, reply.fingerprint, usage, 0, answer.response_id, complete=True
-        )
+    def _send(self, observed: Observed, chunks: list[bytes], pace: Reply) -> HttpReply:
+        """The answer to send, paced and spoilt as wanted; its event is recorded before the client sees its end."""
         headers = [
             ("content-type", "text/event-stream; charset=utf-8" if self.request.stream else "application/json"),
             (self.wire.request_id_header, self.session.new_id("req_")),
@@ -116,9 +149,9 @@ class Exchange:
         if self.request.stream:
             headers.append(("cache-control", "no-cache"))
         sent = HttpReply(200, headers, chunks, streamed=self.request.stream)
-        if reply.first_token or reply.tokens_per_second:
-            sent.first_delay = reply.first_token
-            made = (usage.output_tokens or 0) / reply.tokens_per_second if reply.tokens_per_second else 0.0
+        if pace.first_token or pace.tokens_per_second:
+            sent.first_delay = pace.first_token
+            made = (observed.usage.output_tokens or 0) / pace.tokens_per_second if pace.tokens_per_second else 0.0
             sent.gap = made / max(1, len(chunks) - 1) if self.request.stream else 0.0
             sent.first_delay += 0.0 if self.request.stream else made
         cut: str | None = None

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from passhat.facts import Limits, ModelCall
+from passhat.gateway._cassette_modes import Stored
 from passhat.gateway._chunks import Chunking
 from passhat.gateway._clock import Clock, SystemClock
 from passhat.gateway._endpoints import side_endpoint
@@ -73,14 +74,20 @@ class Gateway:
         return self
 
     def close(self) -> None:
-        """Revoke all sessions and stop the server."""
+        """Revoke all sessions and stop the server; then raise what a cassette couldn't be written for, if any."""
+        problems: list[CassetteError] = []
         for session in list(self._sessions.values()):
-            session.revoke()
+            try:
+                session.revoke()
+            except CassetteError as problem:
+                problems.append(problem)
         with self._lock:
             server, self._server = self._server, None
             self._sessions.clear()
         if server is not None:
             server.stop()
+        if problems:
+            raise problems[0]
 
     def __enter__(self) -> Gateway:
         return self.start()
@@ -243,6 +250,8 @@ def _begin(session: Session, wire: Wire, http: HttpRequest) -> HttpReply | Pendi
         return exchange.answer(step)
     if isinstance(step, Compute):
         return Pending(step, exchange)
+    if isinstance(step, Stored):
+        return exchange.replay(step)
     if isinstance(step, Remote):
         return Relaying(session, http, step, at, exchange)
     raise TypeError(f"a mode answered with {type(step).__name__}")
