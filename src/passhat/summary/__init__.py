@@ -1,0 +1,58 @@
+"""From a run to what it says: rates, both intervals, findings, gate verdicts and the exit code, in one object.
+
+Everything that shows a result (terminal, JSON, Markdown, HTML, JUnit, the page, pytest) renders this object and
+computes nothing of its own.
+"""
+
+from passhat.summary._exit_codes import ExitCode
+from passhat.summary._gates import Feasibility, gate_feasibility
+from passhat.summary._report import (
+    ErrorRow,
+    Example,
+    Finding,
+    GateRow,
+    GateVerdict,
+    GraderRate,
+    GroupRow,
+    MissingPolicy,
+    Rate,
+    Report,
+    Score,
+    Severity,
+    TaskRow,
+    TaskVerdict,
+    TrialCounts,
+    UsageTotals,
+)
+from passhat.summary._rows import verdict_of_task
+from passhat.summary._summarize import flip_rate, summarize
+from passhat.summary._tally import Regrades
+from passhat.summary._title import is_rate_of_an_agent, title_of
+
+__all__ = [
+    "ErrorRow",
+    "Example",
+    "ExitCode",
+    "Feasibility",
+    "Finding",
+    "GateRow",
+    "GateVerdict",
+    "GraderRate",
+    "GroupRow",
+    "MissingPolicy",
+    "Rate",
+    "Regrades",
+    "Report",
+    "Score",
+    "Severity",
+    "TaskRow",
+    "TaskVerdict",
+    "TrialCounts",
+    "UsageTotals",
+    "flip_rate",
+    "gate_feasibility",
+    "is_rate_of_an_agent",
+    "summarize",
+    "title_of",
+    "verdict_of_task",
+]

@@ -1,0 +1,21 @@
+"""What a reader has to know before using the numbers, in sentences.
+
+One function a rule, grouped by what the rules are about.
+"""
+
+from __future__ import annotations
+
+from passhat.summary._findings import _claims, _graders, _missing, _provenance, _tasks
+from passhat.summary._findings._evidence import Evidence
+from passhat.summary._report import Finding
+
+__all__ = ["Evidence", "find_all"]
+
+_RULES = (*_tasks.RULES, *_missing.RULES, *_graders.RULES, *_provenance.RULES, *_claims.RULES)
+_ORDER = {"error": 0, "warning": 1, "note": 2}
+
+
+def find_all(evidence: Evidence) -> tuple[Finding, ...]:
+    """All findings, errors first, otherwise in the order of the rules."""
+    found = [finding for rule in _RULES for finding in rule(evidence)]
+    return tuple(sorted(found, key=lambda finding: _ORDER[finding.severity]))

@@ -1,0 +1,78 @@
+"""What the rules look at, and the words that they share."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from passhat.facts import Manifest
+from passhat.suite import Gate
+from passhat.summary._report import Report
+from passhat.summary._tally import Tally
+from passhat.summary._worlds import Headline
+
+if TYPE_CHECKING:
+    from passhat.summary._rates import Population, Table
+
+_NAMED = 5
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """A report without its findings, and the counts that it was made from."""
+
+    report: Report
+    tally: Tally
+    headline: Headline
+    population: Population
+    table: Table
+    gates: Sequence[Gate]
+    now: datetime
+
+    @property
+    def manifest(self) -> Manifest:
+        """What was measured."""
+        return self.report.run
+
+    @property
+    def evaluates(self) -> bool:
+        """Whether the run asks how often an agent works, whoever answered."""
+        return self.report.asked == "evaluation"
+
+    @property
+    def real(self) -> bool:
+        """Whether a real model answered, as far as is known."""
+        return self.report.model_source in ("live", "unseen", "mixed")
+
+
+def count(number: int, word: str, plural: str | None = None) -> str:
+    """A number with its noun.
+
+    >>> count(1, "task"), count(3, "try", "tries")
+    ('1 task', '3 tries')
+    """
+    return f"{number} {word if number == 1 else plural or word + 's'}"
+
+
+def named(names: Iterable[str], most: int = _NAMED) -> str:
+    """The first names, and how many more there are.
+
+    >>> named(["a", "b", "c"], most=2)
+    'a, b and 1 more'
+    """
+    names = list(names)
+    if len(names) <= most:
+        return ", ".join(names)
+    return f"{', '.join(names[:most])} and {len(names) - most} more"
+
+
+def percent(share: float) -> str:
+    """A share in words of a hundred, never rounded to 0 or 100 when it isn't.
+
+    >>> percent(0.52), percent(0.9996), percent(1.0)
+    ('52 %', '99.96 %', '100 %')
+    """
+    text = f"{share * 100:.0f}"
+    return f"{share * 100:.4g} %" if text in ("0", "100") and 0 < share < 1 else f"{text} %"

@@ -1,0 +1,53 @@
+"""Rules about the graders: those that failed, and those that never say anything else."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from passhat.summary._findings._evidence import Evidence, count
+from passhat.summary._report import Finding
+
+_MANY = 10
+_FEW_TASKS = 3
+
+
+def grader_errors(evidence: Evidence) -> Iterator[Finding]:
+    """A grader that fails is not a pass."""
+    for grader in evidence.report.graders:
+        if grader.errors:
+            reason = f": {grader.example.reason}" if grader.example and grader.example.reason else ""
+            yield Finding(
+                "grader-errors",
+                "error" if not grader.n else "warning",
+                f"Grader {grader.name!r} itself failed in {count(grader.errors, 'trial')}; such a trial has no verdict "
+                f"unless another required grader failed it{reason}",
+            )
+
+
+def one_answer_only(evidence: Evidence) -> Iterator[Finding]:
+    """A grader that always says the same may be unable to say anything else."""
+    tasks = {
+        name: sum(name in task.graders for task in evidence.headline.tasks)
+        for name in (grader.name for grader in evidence.report.graders)
+    }
+    saturated = all(task.c == task.n for task in evidence.headline.tasks)
+    for grader in evidence.report.graders:
+        if grader.n < _MANY or tasks[grader.name] < _FEW_TASKS:
+            continue
+        if grader.passed == 0:
+            yield Finding(
+                "grader-never-passes",
+                "warning",
+                f"Grader {grader.name!r} passed none of {grader.n} trials: is it able to pass? Run it on a reference "
+                "solution",
+            )
+        elif grader.passed == grader.n and not saturated:
+            yield Finding(
+                "grader-never-fails",
+                "note",
+                f"Grader {grader.name!r} passed all {grader.n} trials, failed ones too: is it able to fail? Try it on "
+                "a wrong outcome",
+            )
+
+
+RULES = (grader_errors, one_answer_only)

@@ -1,0 +1,135 @@
+"""Rules about trials that are missing, failed for others' reasons, or ran more than once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from passhat.summary._findings._evidence import Evidence, count, named, percent
+from passhat.summary._report import Finding
+
+_MANY = 0.1
+_WORDS = {
+    "environment_error": "the environment failed",
+    "simulator_error": "the simulated user broke its role",
+    "unresolved": "a required grade is unknown",
+    "grader_error": "a grader failed",
+    "interrupted": "interrupted",
+    "not_started": "not started",
+    "provider_error": "the provider failed",
+}
+_TREATED = {
+    "bound": "they are left out of the estimates, and the bounds beside these say what they could change",
+    "exclude-provider": "they are left out of the estimates, and the bounds beside these say what they could change",
+    "fail": "they count as failures (--missing fail)",
+    "exclude": "they are left out (--missing exclude), which flatters the agent if failing trials are lost more often",
+}
+
+
+def missing_trials(evidence: Evidence) -> Iterator[Finding]:
+    """Missing is never dropped in silence."""
+    trials = evidence.report.trials
+    if not trials.missing:
+        return
+    why = ", ".join(f"{_WORDS.get(status, status)} {number}×" for status, number in evidence.report.missing.items())
+    yield Finding(
+        "missing-trials",
+        "warning",
+        f"{trials.missing} of {count(trials.planned, 'trial')} have no verdict ({why}): {_TREATED[trials.policy]}",
+        tuple(task.task for task in evidence.headline.tasks if task.missing),
+    )
+
+
+def untested_tasks(evidence: Evidence) -> Iterator[Finding]:
+    """Tasks that the estimates can't include."""
+    untested = [task.task for task in evidence.headline.tasks if not evidence.headline.trials(task)]
+    if untested:
+        verb = "is" if len(untested) == 1 else "are"
+        yield Finding(
+            "untested-tasks",
+            "error" if len(untested) == len(evidence.headline.tasks) else "warning",
+            f"{count(len(untested), 'task has', 'tasks have')} no trial with a verdict and {verb} in no estimate "
+            f" ({named(untested)})",
+            tuple(untested),
+        )
+
+
+def provider_errors(evidence: Evidence) -> Iterator[Finding]:
+    """The provider's failures look like the agent's."""
+    number = evidence.report.failures.get("provider_error", 0)
+    if number:
+        yield Finding(
+            "provider-errors",
+            "warning",
+            f"{count(number, 'trial')} failed because the provider did (429, 5xx or no answer) and count as failures "
+            "of the agent; --missing exclude-provider makes them missing instead",
+        )
+
+
+def limits(evidence: Evidence) -> Iterator[Finding]:
+    """Bounds that many trials reach measure the bounds."""
+    failures, counted = evidence.report.failures, evidence.report.trials.counted
+    number = failures.get("timeout", 0) + failures.get("limit", 0)
+    if counted and number / counted > _MANY:
+        yield Finding(
+            "limits-reached",
+            "warning",
+            f"{count(number, 'trial')} ({percent(number / counted)}) reached a time limit or another bound and count "
+            "as failures: if that is not what you meant to measure, raise Limits(...)",
+        )
+
+
+def retried(evidence: Evidence) -> Iterator[Finding]:
+    """Earlier attempts were paid for."""
+    number = evidence.report.usage.retried
+    if number:
+        yield Finding(
+            "retried",
+            "note",
+            f"{count(number, 'attempt')} failed for reasons outside the agent and {'was' if number == 1 else 'were'} "
+            "run again; time, tokens and dollars include them",
+        )
+
+
+def partial_sums(evidence: Evidence) -> Iterator[Finding]:
+    """A sum over partly known values is a known subtotal."""
+    partial = evidence.report.usage.partial
+    if partial:
+        names = ", ".join(name.replace("_", " ") for name in partial)
+        yield Finding(
+            "partial-sums",
+            "note",
+            f"Not every model call said what it spent: the sums of {names} are known subtotals, the true ones "
+            "are higher",
+        )
+
+
+def other_arms(evidence: Evidence) -> Iterator[Finding]:
+    """A report is about one arm."""
+    others = evidence.tally.other_arms
+    if others:
+        names = named(f"{arm!r} ({number} trials)" for arm, number in sorted(others.items()))
+        yield Finding("one-arm", "note", f"This report is about arm {evidence.report.arm!r}; left out: {names}")
+
+
+def not_regraded(evidence: Evidence) -> Iterator[Finding]:
+    """Trials that the changed graders couldn't judge."""
+    number = evidence.tally.not_regraded
+    if number:
+        yield Finding(
+            "not-regraded",
+            "warning",
+            f"{count(number, 'trial')} could not be judged by the changed graders (no workspace or transcript was "
+            "kept) and count as missing",
+        )
+
+
+RULES = (
+    missing_trials,
+    untested_tasks,
+    provider_errors,
+    limits,
+    retried,
+    partial_sums,
+    other_arms,
+    not_regraded,
+)

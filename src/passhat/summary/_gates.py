@@ -1,0 +1,258 @@
+"""Gates: is a bar proved, disproved, or neither, by a one-sided bound at the gate's level."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from passhat.facts import Manifest
+from passhat.stats import Interval, Refused, smallest_all_pass
+from passhat.stats import Rate as RateWord
+from passhat.suite import Gate
+from passhat.summary._exit_codes import ExitCode
+from passhat.summary._measure import MIN_UNITS, MeanScore, Measured, PassRate
+from passhat.summary._rates import Population
+from passhat.summary._report import GateRow, GateVerdict, MissingPolicy
+from passhat.summary._worlds import BOTH, Headline, World
+
+AMOUNTS = ("seconds", "dollars", "tokens", "model_calls")
+
+
+class Ends(NamedTuple):
+    """The one-sided bounds below and above a rate, each at the gate's level."""
+
+    low: float
+    high: float
+
+
+def verdict_of(ends: Ends, op: str, bar: float) -> GateVerdict:
+    """*met* when the bound proves the bar, *not met* when the other bound rules it out; reaching it is enough.
+
+    >>> verdict_of(Ends(0.8, 0.95), ">=", 0.8), verdict_of(Ends(0.5, 0.79), ">=", 0.8)
+    ('met', 'not met')
+    >>> verdict_of(Ends(0.0, 0.1), "<=", 0.1), verdict_of(Ends(0.05, 0.3), "<=", 0.1)
+    ('met', 'undecided')
+    """
+    if op == ">=":
+        return "met" if ends.low >= bar else "not met" if ends.high < bar else "undecided"
+    return "met" if ends.high <= bar else "not met" if ends.low > bar else "undecided"
+
+
+def level_at(gate: Gate, looks: int) -> float:
+    """The level of one look, so that all looks together keep the gate's level (Bonferroni)."""
+    return gate.level if looks <= 1 else 1 - (1 - gate.level) / looks
+
+
+@dataclass(frozen=True)
+class GateJudge:
+    """Judges the gates of one run."""
+
+    manifest: Manifest
+    headline: Headline
+    population: Population
+    mixed_allowed: bool = False
+
+    def judge(self, gate: Gate) -> GateRow:
+        """The verdict on one gate, with the bound that decided."""
+        looks = max(1, self.manifest.looks)
+        level = level_at(gate, looks)
+
+        def row(verdict: GateVerdict, bound: float | None, estimate: float | None, message: str) -> GateRow:
+            return GateRow(str(gate), verdict, bound, looks, estimate, level, message)
+
+        if self.manifest.model_source == "mixed" and not self.mixed_allowed:
+            message = (
+                "several kinds of source answered (say, a live and a simulated model): no gate holds over a mixture"
+            )
+            return row("incomplete", None, None, message)
+        if gate.rate == "missing":
+            return row(*self._missing(gate))
+        if gate.rate in AMOUNTS:
+            return row(*self._amount(gate))
+        refusal = self.population.refusal if gate.of == "tasks like these" else ""
+        if refusal:
+            return row("undecided", None, None, f"nothing can be said of tasks like these: {refusal}")
+        return row(*self._share(gate, level))
+
+    def _share(self, gate: Gate, level: float) -> tuple[GateVerdict, float | None, float | None, str]:
+        measure = self._measure(gate)
+        worlds: tuple[World, ...] = (self.headline.shown,)
+        missing = self.headline.grader_missing(gate.name) if gate.name else self.headline.missing
+        if missing and self.headline.policy in ("bound", "exclude-provider"):
+            worlds = BOTH
+        shown = measure(self.headline.shown)
+        estimate = None if shown is None else shown.estimate
+        verdicts: list[GateVerdict] = []
+        bounds: list[Ends] = []
+        for world in worlds:
+            measured = measure(world)
+            if measured is None:
+                return "incomplete", None, None, f"no trial says anything about {gate.label}"
+            try:
+                ends = one_sided(measured, gate, level)
+            except Refused as refusal:
+                return "undecided", None, None, str(refusal)
+            bounds.append(ends)
+            verdicts.append(verdict_of(ends, gate.op, gate.number))
+        if len(set(verdicts)) > 1:
+            message = (
+                f"{missing} trial{'s' * (missing != 1)} missing: had all of them failed the verdict would be "
+                f"{verdicts[0]!r}, had all passed {verdicts[1]!r}"
+            )
+            return "incomplete", None, estimate, message
+        ends = Ends(min(each.low for each in bounds), max(each.high for each in bounds))
+        bound, message = explain(verdicts[0], ends, gate, level)
+        if missing and worlds == BOTH:
+            message += f"; so whatever the {missing} missing trial{'s' * (missing != 1)} had been"
+        return verdicts[0], bound, estimate, message
+
+    def _measure(self, gate: Gate) -> Callable[[World], Measured | None]:
+        if gate.rate == "score":
+            return self.headline.score
+        if gate.name is not None:
+            name = gate.name
+            return lambda world: self.headline.grader(name, world)
+        rate: RateWord = "pass@k" if gate.rate == "pass@k" else "pass^k"
+        return lambda world: self.headline.pass_rate(gate.k or 1, rate, world)
+
+    def _missing(self, gate: Gate) -> tuple[GateVerdict, float | None, float | None, str]:
+        planned = sum(task.planned for task in self.headline.tasks)
+        share = self.headline.missing / planned if planned else 0.0
+        verdict = verdict_of(Ends(share, share), gate.op, gate.number)
+        return verdict, share, share, f"{self.headline.missing} of {planned} trials are missing"
+
+    def _amount(self, gate: Gate) -> tuple[GateVerdict, float | None, float | None, str]:
+        """Compares a plain mean a trial: amounts have no upper end, so no bound holds without assumptions."""
+        ran = sum(task.ran for task in self.headline.tasks)
+        total, partial = self._total(gate.rate)
+        if not ran or total is None:
+            return "incomplete", None, None, f"{gate.rate} of the trials are unknown"
+        mean = total / ran
+        verdict = verdict_of(Ends(mean, mean), gate.op, gate.number)
+        if partial:
+            over = mean > gate.number if gate.op == "<=" else mean >= gate.number
+            if not over:
+                return "incomplete", None, mean, f"{gate.rate} are known for some trials only"
+        return verdict, None, mean, f"{mean:.4g} {gate.rate} a trial on average (a plain mean, no bound)"
+
+    def _total(self, name: str) -> tuple[float | None, bool]:
+        tasks = self.headline.tasks
+        if name == "seconds":
+            seconds = math.fsum(task.seconds for task in tasks)
+            return seconds or None, False
+        if name == "model_calls":
+            return sum(task.spend.model_calls for task in tasks), False
+        values = [getattr(task.spend, name) for task in tasks if task.ran]
+        known = [value for value in values if value is not None]
+        silent = any(value is None and task.spend.model_calls for value, task in zip(values, tasks, strict=False))
+        partial = silent or any(name in task.spend.partial_names for task in tasks)
+        return (math.fsum(known) if known else None), partial
+
+
+def one_sided(measured: Measured, gate: Gate, level: float) -> Ends:
+    """Both one-sided bounds about the target that the gate names."""
+    low: Interval = measured.interval(gate.of, level, "lower")
+    high: Interval = measured.interval(gate.of, level, "upper")
+    return Ends(low.low, high.high)
+
+
+def explain(verdict: GateVerdict, ends: Ends, gate: Gate, level: float) -> tuple[float, str]:
+    """The bound that decided (the proving one while undecided), and a sentence."""
+    up = gate.op == ">="
+    share = f"one-sided {level * 100:.4g} %"
+    if verdict == "undecided":
+        proving = ends.low if up else ends.high
+        text = (
+            f"{gate.label} of {gate.of} lies between {ends.low:.3f} and {ends.high:.3f} ({share} each way): "
+            f"{gate.number:g} is neither proved nor ruled out"
+        )
+        return proving, text
+    at_least = up == (verdict == "met")
+    bound = ends.low if at_least else ends.high
+    word = "proves" if verdict == "met" else "rules out"
+    side = "at least" if at_least else "at most"
+    return bound, f"{gate.label} of {gate.of} is {side} {bound:.3f} ({share}), which {word} {gate.op} {gate.number:g}"
+
+
+class Feasibility(NamedTuple):
+    """Whether a gate can be met with the trials it will have. ``best`` is the bound if everything goes well.
+
+    ``needed_tasks`` and ``needed_trials`` (a task) would be enough, None where nothing is.
+    """
+
+    possible: bool
+    best: float | None
+    message: str
+    needed_tasks: int | None = None
+    needed_trials: int | None = None
+
+
+def gate_feasibility(
+    gate: Gate | str, tasks: int, trials: int, *, hand_picked: bool = False, looks: int = 1
+) -> Feasibility:
+    """Whether a gate can be met by ``trials`` of each of ``tasks`` tasks, even if every one goes well.
+
+    For use before money is spent: a gate that can't be met is better refused than run.
+
+    >>> gate_feasibility("pass@1 >= 0.8", tasks=2, trials=5).message
+    "pass@1 >= 0.8 can't be met by 2 tasks × 5 trials: even if all pass they prove 0.741; 7 trials a task could"
+    >>> gate_feasibility("pass@1 >= 0.8", tasks=2, trials=7).possible
+    True
+    """
+    gate = Gate.parse(gate) if isinstance(gate, str) else gate
+    if tasks < 1 or trials < 1:
+        raise ValueError(f"tasks and trials must be 1 or more, got tasks={tasks}, trials={trials}")
+    if gate.rate == "missing" or gate.rate in AMOUNTS:
+        return Feasibility(True, None, f"{gate} needs no bound")
+    refusal = Population(tasks, hand_picked).refusal if gate.of == "tasks like these" else ""
+    if refusal:
+        needed = None if hand_picked else MIN_UNITS
+        return Feasibility(False, None, f"{gate} can't be decided: {refusal}", needed, trials if needed else None)
+    level = level_at(gate, looks)
+    up = gate.op == ">="
+    try:
+        ends = one_sided(_best_world(gate, tasks, trials), gate, level)
+    except Refused as refusal_:
+        return Feasibility(False, None, f"{gate} can't be met: {refusal_}", tasks, gate.k)
+    best = ends.low if up else ends.high
+    size = f"{tasks} task{'s' * (tasks != 1)} × {trials} trial{'s' * (trials != 1)}"
+    if verdict_of(ends, gate.op, gate.number) == "met":
+        return Feasibility(True, best, f"{gate} can be met by {size}", tasks, trials)
+    start = f"{gate} can't be met by {size}: even if all {'pass' if up else 'fail'} they prove {best:.3f}"
+    share = gate.number if up else 1 - gate.number
+    if not 0 < share < 1:
+        return Feasibility(False, best, f"{start}, and no number of trials proves {gate.number:g}")
+    if gate.of == "tasks like these":
+        enough = max(MIN_UNITS, smallest_all_pass(share, level))
+        return Feasibility(False, best, f"{start}; {enough} tasks could", enough, max(trials, gate.k or 1))
+    enough = max(gate.k or 1, math.ceil(smallest_all_pass(share, level, k=gate.k or 1) / tasks))
+    return Feasibility(False, best, f"{start}; {enough} trials a task could", tasks, enough)
+
+
+def _best_world(gate: Gate, tasks: int, trials: int) -> Measured:
+    up = gate.op == ">="
+    keys = range(tasks)
+    if gate.rate == "score":
+        return MeanScore([float(up)] * tasks, [trials] * tasks, keys)
+    rate: RateWord = "pass@k" if gate.rate == "pass@k" else "pass^k"
+    return PassRate([trials] * tasks, [trials * up] * tasks, keys, gate.k or 1, rate)
+
+
+def exit_code(
+    rows: Sequence[GateRow], gates: Sequence[Gate], missing: int, policy: MissingPolicy, *, undecided_fails: bool
+) -> ExitCode:
+    """What the process should say: a disproved gate first, then what is incomplete, then what is undecided.
+
+    A run with missing trials is incomplete, unless the policy gave them a meaning, or there are gates on rates: these
+    then say whether what is missing matters.
+    """
+    verdicts = {row.verdict for row in rows}
+    if "not met" in verdicts:
+        return ExitCode.GATE_NOT_MET
+    on_rates = any(gate.rate not in AMOUNTS for gate in gates)
+    matters = missing > 0 and not on_rates and policy in ("bound", "exclude-provider")
+    if "incomplete" in verdicts or matters:
+        return ExitCode.INCOMPLETE
+    return ExitCode.UNDECIDED if "undecided" in verdicts and undecided_fails else ExitCode.FINE

@@ -1,0 +1,231 @@
+"""The one object that holds what a run's numbers say. Encoded as JSON it is ``report --json``.
+
+Rates, scores and shares are in 0..1, intervals are [low, high], times in seconds, money in US dollars. None is
+*unknown* or *refused*, never 0; a finding says why.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import msgspec
+
+from passhat.facts import Manifest, ModelSource
+
+SCHEMA = 1
+Range = tuple[float, float]
+MissingPolicy = Literal["bound", "fail", "exclude", "exclude-provider"]
+Severity = Literal["error", "warning", "note"]
+TaskVerdict = Literal["solid", "flaky", "never", "too few", "untested"]
+GateVerdict = Literal["met", "not met", "undecided", "incomplete"]
+
+
+class TrialCounts(msgspec.Struct, frozen=True):
+    """How many trials were planned, have a verdict, and have none; and what the latter count as."""
+
+    planned: int
+    counted: int
+    missing: int
+    policy: MissingPolicy
+
+
+class Rate(msgspec.Struct, frozen=True):
+    """pass@k or pass^k of the suite: the mean over tasks of their unbiased estimates, each from its own trials.
+
+    ``these_tasks`` allows for the noise of trials only, ``tasks_like_these`` for the choice of tasks too (None
+    where that can't be claimed). ``if_missing`` is the estimate if every missing trial had failed, and if every one had
+    passed; None when nothing is missing. ``estimate`` is None when k is beyond the trials there are.
+    """
+
+    k: int
+    estimate: float | None
+    these_tasks: Range | None
+    tasks_like_these: Range | None
+    if_missing: Range | None
+    method: str
+
+
+class Score(msgspec.Struct, frozen=True):
+    """Partial credit: the mean over tasks of their mean score. ``n`` is the number of trials behind it.
+
+    ``partial_credit`` is False when every score was 0 or 1 and equal to the trial's verdict: it then repeats pass@1.
+    """
+
+    estimate: float
+    these_tasks: Range
+    tasks_like_these: Range | None
+    if_missing: Range | None
+    n: int
+    partial_credit: bool
+    method: str
+
+
+class Example(msgspec.Struct, frozen=True):
+    """One trial that shows it: what `passhat show RUN TASK TRIAL` takes."""
+
+    task: str
+    trial: int
+    reason: str
+
+
+class GraderRate(msgspec.Struct, frozen=True):
+    """How often one grader was satisfied, over the trials it judged: an invariant, measured.
+
+    ``n`` is the number of trials it judged, ``passed`` those it passed; ``estimate`` weighs every task the same.
+    ``errors`` counts the trials in which the grader itself failed, ``unknown`` those in which it couldn't tell.
+    """
+
+    name: str
+    n: int
+    passed: int
+    estimate: float | None
+    these_tasks: Range | None
+    role: str
+    errors: int
+    unknown: int
+    score: float | None
+    example: Example | None
+
+
+class TaskRow(msgspec.Struct, frozen=True):
+    """One task: n trials with a verdict, c of them passed.
+
+    ``interval`` is Wilson's, None below 3 trials. ``seconds``, ``tokens`` and ``dollars`` are sums over the ``ran``
+    trials that were started, earlier attempts included; ``partial`` names the sums in which some parts were unknown.
+    ``outcomes`` is one sign a trial in trial order: ``+`` passed, ``-`` failed, ``?`` missing (the first 100).
+    """
+
+    task: str
+    n: int
+    c: int
+    estimate: float | None
+    interval: Range | None
+    verdict: TaskVerdict
+    score: float | None
+    seconds: float | None
+    tokens: int | None
+    dollars: float | None
+    missing: int
+    ran: int
+    partial: tuple[str, ...]
+    outcomes: str
+    split: str
+    family: str | None
+    tags: tuple[str, ...]
+
+
+class GroupRow(msgspec.Struct, frozen=True):
+    """pass@1 of the tasks that share a tag or a split."""
+
+    name: str
+    tasks: int
+    n: int
+    c: int
+    missing: int
+    estimate: float | None
+    these_tasks: Range | None
+
+
+class ErrorRow(msgspec.Struct, frozen=True):
+    """Trials that ended in the same way: a status, and the kind and type of the error."""
+
+    status: str
+    kind: str
+    type: str
+    count: int
+    missing: bool
+    example: Example
+
+
+class UsageTotals(msgspec.Struct, frozen=True):
+    """What the whole run spent: all arms' share of this report, failed trials and earlier attempts included.
+
+    ``partial`` names the sums in which some parts were unknown: those are known subtotals. ``cached_tokens`` is part of
+    ``input_tokens``, ``reasoning_tokens`` of ``output_tokens``. ``retried`` counts attempts that were run again.
+    """
+
+    model_calls: int
+    input_tokens: int | None
+    cached_tokens: int | None
+    output_tokens: int | None
+    reasoning_tokens: int | None
+    tokens: int | None
+    dollars: float | None
+    seconds: float | None
+    trials: int
+    retried: int
+    partial: tuple[str, ...]
+
+
+class Finding(msgspec.Struct, frozen=True):
+    """Something a reader has to know before using the numbers. ``tasks`` names the tasks it is about, if it is."""
+
+    rule: str
+    severity: Severity
+    message: str
+    tasks: tuple[str, ...] = ()
+
+
+class GateRow(msgspec.Struct, frozen=True):
+    """A gate and what the trials make of it.
+
+    ``bound`` is the one-sided bound that decided (the proving one while undecided), None where the rate has no
+    bound; ``looks`` how often the gate was looked at while trials were added. ``message`` says it in words.
+    """
+
+    gate: str
+    verdict: GateVerdict
+    bound: float | None
+    looks: int
+    estimate: float | None
+    level: float
+    message: str
+
+
+class Report(msgspec.Struct, frozen=True, kw_only=True):
+    """All that a run says. ``tasks`` is the number of tasks in the headline: those of split *tune* stand apart.
+
+    ``flip_rate`` is the share of tasks (with at least 2 trials) that both passed and failed. ``failures`` and
+    ``missing`` count trials by status; *completed* among the failures are those that a grader failed.
+    """
+
+    schema: int = SCHEMA
+    title: str
+    run: Manifest
+    arm: str
+    asked: str
+    model_source: ModelSource
+    isolation: str
+    tasks: int
+    trials: TrialCounts
+    level: float
+    pass_at: tuple[Rate, ...]
+    pass_hat: tuple[Rate, ...]
+    score: Score | None
+    flip_rate: float | None
+    verdicts: dict[str, int]
+    graders: tuple[GraderRate, ...]
+    by_task: tuple[TaskRow, ...]
+    by_tag: tuple[GroupRow, ...]
+    by_split: tuple[GroupRow, ...]
+    failures: dict[str, int]
+    missing: dict[str, int]
+    errors: tuple[ErrorRow, ...]
+    usage: UsageTotals
+    findings: tuple[Finding, ...]
+    gates: tuple[GateRow, ...]
+    exit_code: int
+
+    def rate(self, k: int, *, hat: bool = False) -> Rate | None:
+        """pass@k (pass^k with ``hat=True``), or None when the report doesn't have it."""
+        return next((rate for rate in (self.pass_hat if hat else self.pass_at) if rate.k == k), None)
+
+    @property
+    def pass_at_1(self) -> float | None:
+        """The mean success rate, None when no trial counts."""
+        first = self.rate(1)
+        return None if first is None else first.estimate
+
+    def to_json(self) -> bytes:
+        """The report as JSON, UTF-8, on one line."""
+        return msgspec.json.encode(self)

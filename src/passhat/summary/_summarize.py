@@ -1,0 +1,182 @@
+"""From a run to its report, in one pass over the records."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import UTC, datetime
+from typing import get_args
+
+from passhat.facts import Manifest, TrialRecord
+from passhat.suite import Gate
+from passhat.summary._findings import Evidence, find_all
+from passhat.summary._gates import GateJudge, exit_code
+from passhat.summary._measure import unit_keys
+from passhat.summary._rates import Population, Table, default_ks
+from passhat.summary._report import GateRow, MissingPolicy, Report, TrialCounts
+from passhat.summary._rows import by_split, by_tag, error_rows, grader_rates, task_row, usage_totals
+from passhat.summary._tally import Regrades, Tally, TaskTally
+from passhat.summary._title import title_of
+from passhat.summary._worlds import Headline
+
+
+def summarize(
+    manifest: Manifest,
+    records: Iterable[TrialRecord],
+    *,
+    missing: MissingPolicy | None = None,
+    level: float | None = None,
+    ks: Sequence[int] | None = None,
+    gates: Sequence[Gate | str] | None = None,
+    undecided: str | None = None,
+    grades: Regrades | None = None,
+    planned: int | Mapping[str, int] | None = None,
+    arm: str | None = None,
+    mix_sources: bool = False,
+    now: datetime | None = None,
+) -> Report:
+    """Say what a run says: rates, intervals, findings, gate verdicts, exit code.
+
+    ``records`` may come in any order and are read once; memory grows with the number of tasks. What is left None is
+    taken from the manifest.
+
+    - ``missing`` is what a trial without a verdict counts as: *bound* (left out of the estimates, both bounds stand
+      beside them, a gate must hold at both), *fail*, *exclude* (left out, said so), *exclude-provider* (as *bound*,
+      and a provider's failure is missing rather than the agent's failure).
+    - ``level`` is that of all two-sided intervals; each gate has its own. ``ks`` are the k of pass@k and pass^k,
+      every one up to the smallest n unless given.
+    - ``grades`` replaces the recorded grades by those of changed graders, by (arm, task, trial).
+    - ``planned`` is the number of trials meant for each task, or for named ones; 0 says that what is recorded is all
+      that was meant, as in a table of outcomes that others recorded.
+    - ``arm`` is the arm to describe: the baseline, or the first, unless named.
+    - ``mix_sources`` lets gates hold over a run whose answers came from several kinds of source.
+    - ``now`` is the date that staleness is measured against.
+
+    Raises ValueError for unknown words, an unknown arm, and a trial that is recorded twice;
+    `passhat.suite.SuiteError` for a gate that can't be read.
+
+    >>> from passhat.facts import Status
+    >>> trial = lambda i, ok: TrialRecord(task="t", trial=i, status=Status.COMPLETED, passed=ok)
+    >>> report = summarize(Manifest(run_id="r", suite="s", trials=4), [trial(i, i > 0) for i in range(4)])
+    >>> report.pass_at_1, report.rate(2, hat=True).estimate, report.by_task[0].verdict
+    (0.75, 0.5, 'flaky')
+    """
+    policy = _policy(missing or manifest.missing_policy)
+    fails = _undecided_fails(manifest, undecided)
+    level = manifest.level if level is None else level
+    parsed = [
+        Gate.parse(gate) if isinstance(gate, str) else gate for gate in (manifest.gates if gates is None else gates)
+    ]
+    tally = Tally(manifest, arm=_arm(manifest, arm), policy=policy, grades=grades)
+    tally.add_all(records)
+    tally.finish(planned)
+
+    headline = _headline(tally, manifest, policy)
+    population = Population(_units(headline), manifest.hand_picked)
+    table = Table(headline, population, level, refused=[], rules=[])
+    chosen = default_ks(_smallest_n(headline)) if ks is None else tuple(ks)
+    pass_at, pass_hat = table.rates(chosen, "pass@k"), table.rates(chosen, "pass^k")
+    judge = GateJudge(manifest, headline, population, mixed_allowed=mix_sources)
+    verdicts = [judge.judge(gate) for gate in parsed]
+    splits = [tally.splits[name] for name in {task.split for task in headline.tasks} if name in tally.splits]
+    rows = tuple(task_row(task, headline.trials(task), level) for task in tally.tasks.values())
+    in_headline = {task.task for task in headline.tasks}
+    report = Report(
+        title=title_of(manifest),
+        run=manifest,
+        arm=tally.arm,
+        asked=manifest.asked,
+        model_source=manifest.model_source,
+        isolation=manifest.isolation,
+        tasks=len(headline.tasks),
+        trials=_trial_counts(headline),
+        level=level,
+        pass_at=pass_at,
+        pass_hat=pass_hat,
+        score=table.score(),
+        flip_rate=flip_rate((row.n, row.c) for row in rows if row.task in in_headline),
+        verdicts=dict(Counter(row.verdict for row in rows if row.task in in_headline)),
+        graders=grader_rates(headline, level),
+        by_task=rows,
+        by_tag=by_tag(headline, level),
+        by_split=by_split(tally.tasks.values(), headline, level),
+        failures=_sorted(sum((split.failures for split in splits), Counter())),
+        missing=_sorted(sum((split.missing for split in splits), Counter())),
+        errors=error_rows(splits),
+        usage=usage_totals(tally),
+        findings=(),
+        gates=tuple(verdicts),
+        exit_code=_exit_code(verdicts, parsed, headline, undecided_fails=fails),
+    )
+    evidence = Evidence(report, tally, headline, population, table, tuple(parsed), now or datetime.now(UTC))
+    return _with_findings(report, evidence)
+
+
+def _with_findings(report: Report, evidence: Evidence) -> Report:
+    import msgspec
+
+    return msgspec.structs.replace(report, findings=find_all(evidence))
+
+
+def _exit_code(rows: Sequence[GateRow], gates: Sequence[Gate], headline: Headline, *, undecided_fails: bool) -> int:
+    return int(exit_code(rows, gates, headline.missing, headline.policy, undecided_fails=undecided_fails))
+
+
+def flip_rate(counts: Iterable[tuple[int, int]]) -> float | None:
+    """The share of tasks that both passed and failed, among those with at least 2 trials; None when there is none.
+
+    >>> flip_rate([(4, 4), (4, 1), (4, 0), (4, 3)])
+    0.5
+    """
+    tried = [0 < c < n for n, c in counts if n >= 2]
+    return sum(tried) / len(tried) if tried else None
+
+
+def _policy(word: str) -> MissingPolicy:
+    for known in get_args(MissingPolicy):
+        if word == known:
+            return known  # type: ignore[no-any-return]
+    raise ValueError(f"missing={word!r}: must be one of {', '.join(map(repr, get_args(MissingPolicy)))}")
+
+
+def _undecided_fails(manifest: Manifest, word: str | None) -> bool:
+    word = word or manifest.undecided or ("fail" if manifest.kind == "regression" else "pass")
+    if word not in ("pass", "fail"):
+        raise ValueError(f"undecided={word!r}: must be 'pass' or 'fail'")
+    return word == "fail"
+
+
+def _arm(manifest: Manifest, asked: str | None) -> str:
+    if asked is None:
+        return manifest.baseline if manifest.baseline in manifest.arms else manifest.arms[0]
+    if asked not in manifest.arms:
+        raise ValueError(f"arm={asked!r}: the run has {', '.join(map(repr, manifest.arms))}")
+    return asked
+
+
+def _headline(tally: Tally, manifest: Manifest, policy: MissingPolicy) -> Headline:
+    """The tasks outside the tune split; all of them when there are no others. Tasks that were skipped whole are out."""
+    planned = [task for task in tally.tasks.values() if task.planned]
+    held_out = [task for task in planned if task.split != "tune"]
+    keys = unit_keys(((task.task, task.family) for task in tally.tasks.values()), manifest.duplicate_inputs)
+    return Headline(held_out or planned, policy, keys)
+
+
+def _units(headline: Headline) -> int:
+    rate = headline.pass_rate()
+    return rate.units if rate else 0
+
+
+def _smallest_n(headline: Headline) -> int:
+    rate = headline.pass_rate()
+    return min(rate.ns) if rate else 0
+
+
+def _trial_counts(headline: Headline) -> TrialCounts:
+    tasks: Sequence[TaskTally] = headline.tasks
+    counted, missing = sum(task.n for task in tasks), headline.missing
+    return TrialCounts(counted + missing, counted, missing, headline.policy)
+
+
+def _sorted(counts: Counter[str]) -> dict[str, int]:
+    return dict(sorted(counts.items(), key=lambda item: (-item[1], item[0])))

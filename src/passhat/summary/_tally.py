@@ -1,0 +1,252 @@
+"""Counts a run in one pass over its records, in memory that grows with the tasks and not with the trials."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+
+from passhat.facts import RULES, Counts, Grade, Grading, Manifest, Status, TrialRecord, decide
+from passhat.summary._report import Example, MissingPolicy
+from passhat.summary._spend import Spend
+
+Regrades = Mapping[tuple[str, str, int], Sequence[Grade]]
+"""Grades by changed graders, by (arm, task, trial)."""
+
+PASSED, FAILED, MISSING = "+", "-", "?"
+SHOWN_OUTCOMES = 100
+_BITS = 1 << 16
+_KINDS = 50
+_REASON = 500
+
+
+class GraderTally:
+    """What one grader said of one task."""
+
+    __slots__ = ("errors", "example", "n", "passed", "role", "score", "scored", "unknown")
+
+    def __init__(self, role: str) -> None:
+        self.role = role
+        self.n = self.passed = self.errors = self.unknown = self.scored = 0
+        self.score = 0.0
+        self.example: Example | None = None
+
+    def add(self, record: TrialRecord, grade: Grade) -> None:
+        """Count one grade."""
+        if grade.error is not None:
+            self.errors += 1
+        elif grade.passed is None:
+            self.unknown += 1
+        else:
+            self.n += 1
+            self.passed += grade.passed
+            if (value := grade.score_value) is not None:
+                self.score += value
+                self.scored += 1
+        reason = grade.error if grade.error is not None else grade.reason
+        worse = self.example is None and grade.passed is not True
+        if worse:
+            self.example = Example(record.task, record.trial, reason[:_REASON])
+
+
+class TaskTally:
+    """The counts of one task: n trials with a verdict, c passed, ``missing`` without one."""
+
+    def __init__(self, task: str, split: str, family: str | None, tags: tuple[str, ...]) -> None:
+        self.task = task
+        self.split = split
+        self.family = family
+        self.tags = tags
+        self.n = self.c = self.missing = self.ran = self.unplanned = 0
+        self.score = 0.0
+        self.scored = self.unscored_failures = 0
+        self.partial_credit = False
+        self.seconds = 0.0
+        self.spend = Spend()
+        self.graders: dict[str, GraderTally] = {}
+        self.fingerprint = ""
+        self.fingerprints = 0
+        self.same_fingerprint = True
+        self._outcomes: dict[int, str] = {}
+        self._seen = 0
+        self._seen_far: set[int] = set()
+
+    @property
+    def planned(self) -> int:
+        """Trials that were meant to be run: those with a verdict and those without."""
+        return self.n + self.missing
+
+    @property
+    def outcomes(self) -> str:
+        """One sign a trial, in trial order."""
+        known = "".join(self._outcomes[trial] for trial in sorted(self._outcomes))
+        return (known + MISSING * (self.planned - len(known)))[:SHOWN_OUTCOMES]
+
+    def first_time(self, trial: int) -> bool:
+        """Whether this trial wasn't counted before; it is now."""
+        if trial >= _BITS:
+            known = trial in self._seen_far
+            self._seen_far.add(trial)
+            return not known
+        known = bool(self._seen >> trial & 1)
+        self._seen |= 1 << trial
+        return not known
+
+    def see(self, trial: int, passed: bool | None) -> None:
+        """Count one verdict."""
+        if passed is None:
+            self.missing += 1
+        else:
+            self.n += 1
+            self.c += passed
+        if trial < SHOWN_OUTCOMES:
+            self._outcomes[trial] = MISSING if passed is None else PASSED if passed else FAILED
+
+    def see_score(self, passed: bool | None, score: float | None) -> None:
+        """Count a trial's score. A failure that no grader scored is worth 0; a missing trial isn't counted."""
+        if passed is None:
+            return
+        if score is None:
+            self.unscored_failures += not passed
+            return
+        self.score += score
+        self.scored += 1
+        self.partial_credit |= score != float(passed)
+
+    def see_fingerprint(self, fingerprint: str) -> None:
+        """Remember whether all transcripts were the same."""
+        self.same_fingerprint &= bool(fingerprint) and fingerprint == (self.fingerprint or fingerprint)
+        self.fingerprint = fingerprint
+        self.fingerprints += 1
+
+
+class SplitTally:
+    """How the trials of one split ended."""
+
+    def __init__(self) -> None:
+        self.failures: Counter[str] = Counter()
+        self.missing: Counter[str] = Counter()
+        self.errors: Counter[tuple[str, str, str, bool]] = Counter()
+        self.examples: dict[tuple[str, str, str, bool], Example] = {}
+
+    def see(self, record: TrialRecord, status: Status, passed: bool | None) -> None:
+        """Count a trial that didn't pass."""
+        if passed:
+            return
+        missing = passed is None
+        (self.missing if missing else self.failures)[status.value] += 1
+        if record.error is None:
+            return
+        key = (status.value, record.error.kind, record.error.type, missing)
+        if key not in self.examples and len(self.examples) >= _KINDS:
+            key = (status.value, "other", "", missing)
+        self.errors[key] += 1
+        self.examples.setdefault(key, Example(record.task, record.trial, record.error.message[:_REASON]))
+
+
+class Tally:
+    """All counts of one arm of a run."""
+
+    def __init__(self, manifest: Manifest, *, arm: str, policy: MissingPolicy, grades: Regrades | None = None) -> None:
+        self.arm = arm
+        self.policy = policy
+        self.grades = grades
+        self.not_regraded = 0
+        self.retried = 0
+        self.other_arms: Counter[str] = Counter()
+        self.splits: dict[str, SplitTally] = {}
+        self._manifest = manifest
+        self.tasks: dict[str, TaskTally] = {task: self._new(task) for task in manifest.task_ids}
+
+    def _new(self, task: str, record: TrialRecord | None = None) -> TaskTally:
+        facts = self._manifest
+        split = facts.task_splits.get(task, record.split if record else "holdout")
+        family = facts.task_families.get(task, record.family if record else None)
+        return TaskTally(task, split, family, facts.task_tags.get(task, record.tags if record else ()))
+
+    def add_all(self, records: Iterable[TrialRecord]) -> None:
+        """Count every record. Raises ValueError for a trial that occurs twice or has a negative number."""
+        for record in records:
+            if record.arm == self.arm:
+                self._add(record)
+            else:
+                self.other_arms[record.arm] += 1
+
+    def _add(self, record: TrialRecord) -> None:
+        task = self.tasks.get(record.task)
+        if task is None:
+            task = self.tasks[record.task] = self._new(record.task, record)
+        elif not task.ran and not task.unplanned:
+            self._learn(task, record)
+        if record.trial < 0:
+            raise ValueError(f"task {record.task!r} has a trial numbered {record.trial}; trials count from 0")
+        if not task.first_time(record.trial):
+            raise ValueError(f"trial {record.trial} of task {record.task!r} is recorded twice; each may occur once")
+        self._spend(task, record)
+        if RULES[record.status].counts is Counts.NOT_PLANNED:
+            task.unplanned += 1
+            return
+        task.ran += 1
+        passed, score, status, grades = self._judge(record)
+        task.see(record.trial, passed)
+        task.see_score(passed, score)
+        task.see_fingerprint(record.fingerprint)
+        for grade in grades:
+            name = grade.name or "grader"
+            if name not in task.graders:
+                task.graders[name] = GraderTally(grade.role.value)
+            task.graders[name].add(record, grade)
+        self.splits.setdefault(task.split, SplitTally()).see(record, status, passed)
+
+    @staticmethod
+    def _learn(task: TaskTally, record: TrialRecord) -> None:
+        """Take from a task's first record what the manifest didn't tell."""
+        task.tags = task.tags or record.tags
+        task.family = task.family or record.family
+        if task.split == "holdout":
+            task.split = record.split
+
+    def _spend(self, task: TaskTally, record: TrialRecord) -> None:
+        task.spend.add(record.usage)
+        task.seconds += record.seconds
+        for attempt in record.attempts:
+            task.spend.add(attempt.usage)
+            task.seconds += attempt.seconds
+        self.retried += len(record.attempts)
+
+    def _judge(self, record: TrialRecord) -> tuple[bool | None, float | None, Status, Sequence[Grade]]:
+        """What a trial counts as: by the status table, by changed grades, and by the policy for provider errors."""
+        passed, score, status, grades = record.passed, record.score, record.status, record.grades
+        rule = RULES[status]
+        if self.grades is not None and rule.grading is not Grading.NO:
+            new = self.grades.get((record.arm, record.task, record.trial))
+            if new is not None:
+                grades = tuple(new)
+                passed, score, decided = decide(grades)
+                status = decided if rule.grading is not Grading.FOR_SCORE else status
+            elif rule.grading is not Grading.FOR_SCORE:
+                self.not_regraded += 1
+                return None, None, Status.UNRESOLVED, ()
+            else:
+                score, grades = None, ()
+        counts = RULES[status].counts
+        if status is Status.PROVIDER_ERROR and self.policy == "exclude-provider":
+            counts = Counts.MISSING
+        if counts is Counts.FAILURE:
+            passed = False
+        elif counts is Counts.MISSING or (counts is Counts.MISSING_UNLESS_FAILED and passed is not False):
+            passed = None
+        return passed, score, status, grades
+
+    def finish(self, planned: int | Mapping[str, int] | None) -> None:
+        """Count as missing what was planned and has no record."""
+        for task in self.tasks.values():
+            wanted = self._planned(planned, task.task)
+            absent = max(0, wanted - task.ran - task.unplanned)
+            if absent:
+                task.missing += absent
+                self.splits.setdefault(task.split, SplitTally()).missing[Status.NOT_STARTED.value] += absent
+
+    def _planned(self, planned: int | Mapping[str, int] | None, task: str) -> int:
+        if planned is None:
+            return self._manifest.trials
+        return planned if isinstance(planned, int) else planned.get(task, self._manifest.trials)

@@ -1,0 +1,43 @@
+"""What a report describes, in its first line: only live and unseen evaluations are rates of an agent."""
+
+from __future__ import annotations
+
+from passhat.facts import Manifest
+
+_ANSWERED = {
+    "scripted": (
+        "Scripted run of {suite}",
+        "every model answer was written beforehand, so this tests code, not a model",
+    ),
+    "simulated": ("Simulation of {suite}", "a simulated model answered, so these are not rates of a real agent"),
+    "replayed": ("Replay of {suite}", "recorded model answers were played back, so these are not fresh trials"),
+    "mixed": ("{suite}, mixed sources", "several kinds of model source answered, so no rate describes one agent"),
+}
+_ASKED = {
+    "scripted": ("Scripted test of {suite}", "does the code handle given responses? Not a rate of success"),
+    "structural": ("Structural check of {suite}", "did the right things happen? Not a rate of success"),
+}
+
+
+def is_rate_of_an_agent(manifest: Manifest) -> bool:
+    """Whether the numbers say how often an agent works."""
+    return manifest.asked == "evaluation" and manifest.model_source in ("live", "unseen")
+
+
+def title_of(manifest: Manifest) -> str:
+    """One line: what was run, and what the numbers describe.
+
+    >>> title_of(Manifest(run_id="r", suite="support", model_source="simulated"))
+    'Simulation of support: a simulated model answered, so these are not rates of a real agent'
+    >>> title_of(Manifest(run_id="r", suite="support", model_source="live", model_requested="gpt-5"))
+    'Evaluation of support with gpt-5'
+    """
+    found = _ANSWERED.get(manifest.model_source) or _ASKED.get(manifest.asked)
+    if found is not None:
+        return f"{found[0].format(suite=manifest.suite)}: {found[1]}"
+    names = sorted({name.partition("@")[0] for name in manifest.models_reported})
+    model = manifest.model_requested or ", ".join(names)
+    title = f"Evaluation of {manifest.suite}"
+    if model:
+        return f"{title} with {model}"
+    return title if manifest.model_source == "live" else f"{title} (which model answered was not seen)"
