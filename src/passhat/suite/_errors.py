@@ -12,8 +12,10 @@ import difflib
 from collections.abc import Iterable
 from pathlib import Path
 
+from passhat.facts import PasshatError
 
-class SuiteError(ValueError):
+
+class SuiteError(PasshatError, ValueError):
     """A suite, gate or selection that can't be used; the message says which part, its value, and the way out."""
 
 

@@ -1,0 +1,30 @@
+"""Graders: functions of a finished trial that say whether, or how well, it did what was asked.
+
+Any callable is one. `outcome` looks at the state the agent left, `trace` at what happened, `answers` at what it
+returned.
+"""
+
+from passhat.graders import answers, outcome, trace
+from passhat.graders._check import Check
+from passhat.graders._expected import value
+from passhat.graders._names import Grader, GraderSetup, grader, grader_name, grader_names
+from passhat.graders._run import run_grader, run_grader_async
+from passhat.graders._version import source_version
+from passhat.graders.answers import exact
+
+__all__ = [
+    "Check",
+    "Grader",
+    "GraderSetup",
+    "answers",
+    "exact",
+    "grader",
+    "grader_name",
+    "grader_names",
+    "outcome",
+    "run_grader",
+    "run_grader_async",
+    "source_version",
+    "trace",
+    "value",
+]

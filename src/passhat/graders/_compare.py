@@ -1,0 +1,111 @@
+"""When two values are the same, and the difference in a few lines when they aren't."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from decimal import Decimal
+from typing import Any
+
+from passhat.graders._names import GraderSetup
+
+NOISE = 1e-9  # relative difference that floating-point sums leave
+
+
+def is_number(value: Any) -> bool:
+    """An int, float or Decimal; no bool."""
+    return isinstance(value, int | float | Decimal) and not isinstance(value, bool)
+
+
+def close(a: Any, b: Any, tolerance: float = 0.0) -> bool:
+    """Whether two numbers differ by no more than ``tolerance`` (absolute), or by float noise only.
+
+    Whole numbers are compared exactly when there is no tolerance. NaN is close to nothing.
+
+    >>> close(25, 25.0), close(0.1 + 0.2, 0.3), close(10**17, 10**17 + 1), close(96.12, 96.124, 0.005)
+    (True, True, False, True)
+    """
+    if isinstance(a, int) and isinstance(b, int):
+        return abs(a - b) <= tolerance
+    try:
+        x, y = float(a), float(b)
+    except OverflowError:
+        return bool(a == b)
+    return x == y or math.isclose(x, y, rel_tol=NOISE, abs_tol=max(tolerance * (1 + NOISE), 0.0))
+
+
+def same(expected: Any, found: Any, tolerance: float = 0.0) -> bool:
+    """Whether two JSON-like values are equal. Numbers compare as numbers, lists in order, True is not 1."""
+    return next(differences(expected, found, tolerance), None) is None
+
+
+def differences(expected: Any, found: Any, tolerance: float = 0.0, path: str = "") -> Iterator[str]:
+    """The differences between two JSON-like values, one line each, with the place.
+
+    >>> list(differences({"a": [1, 2], "b": 3}, {"a": [1, 4], "c": 3}))
+    ['a[1]: expected 2, found 4', 'b: missing (expected 3)', 'c: unexpected 3']
+    """
+    if is_number(expected) and is_number(found):
+        if not close(expected, found, tolerance):
+            yield f"{_at(path)}expected {short(expected)}, found {short(found)}"
+    elif isinstance(expected, Mapping) and isinstance(found, Mapping):
+        for key, value in expected.items():
+            place = f"{path}.{key}" if path else str(key)
+            if key in found:
+                yield from differences(value, found[key], tolerance, place)
+            else:
+                yield f"{place}: missing (expected {short(value)})"
+        for key in found:
+            if key not in expected:
+                yield f"{path}.{key}: unexpected {short(found[key])}".removeprefix(".")
+    elif is_list(expected) and is_list(found):
+        for index, (a, b) in enumerate(zip(expected, found, strict=False)):
+            yield from differences(a, b, tolerance, f"{path}[{index}]")
+        for index in range(len(found), len(expected)):
+            yield f"{path}[{index}]: missing (expected {short(expected[index])})"
+        for index in range(len(expected), len(found)):
+            yield f"{path}[{index}]: unexpected {short(found[index])}"
+    elif isinstance(expected, bool) != isinstance(found, bool) or expected != found:
+        yield f"{_at(path)}expected {short(expected)}, found {short(found)}"
+
+
+def is_list(value: Any) -> bool:
+    """A list or tuple."""
+    return isinstance(value, Sequence) and not isinstance(value, str | bytes | bytearray)
+
+
+def _at(path: str) -> str:
+    return f"{path}: " if path else ""
+
+
+def short(value: Any, limit: int = 120) -> str:
+    """The value's repr in at most ``limit`` characters, with its length when it is cut."""
+    if isinstance(value, str | bytes) and len(value) > 4 * limit:
+        return f"{value[: limit - 30]!r}… ({len(value)} {'bytes' if isinstance(value, bytes) else 'characters'})"
+    if is_list(value) and len(value) > limit:
+        return f"{short(list(value[:10]), limit - 30)}… ({len(value)} items)"
+    text = repr(value)
+    return text if len(text) <= limit else f"{text[: limit - 1]}…"
+
+
+def few(lines: Sequence[str] | Iterator[str], limit: int = 6) -> str:
+    """The first lines, and how many more there are."""
+    shown: list[str] = []
+    more = 0
+    for line in lines:
+        if len(shown) < limit:
+            shown.append(line)
+        else:
+            more += 1
+        if more >= 1000:
+            break
+    rest = f"\n… and {more}{' or' if more >= 1000 else ''} more" if more else ""
+    return "\n".join(shown) + rest
+
+
+def checked_tolerance(tolerance: Any) -> float:
+    """A finite number, 0 or more."""
+    good = isinstance(tolerance, int | float) and not isinstance(tolerance, bool)
+    if not good or not (math.isfinite(tolerance) and tolerance >= 0):
+        raise GraderSetup(f"tolerance={tolerance!r}: must be a finite number, 0 or more")
+    return float(tolerance)

@@ -1,0 +1,132 @@
+"""What a query of the trial's database returns, compared with what it should."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from passhat.graders._compare import close, few, is_list, is_number, short
+from passhat.graders._matching import best_pairs
+
+Row = tuple[Any, ...]
+
+
+def as_rows(expected: Any, columns: Sequence[str]) -> list[Row]:
+    """Expected rows from what a user writes: lists of cells, objects by column name, one value a row, or one value.
+
+    >>> as_rows([["A1", 20]], ["id", "amount"]), as_rows([{"amount": 20, "id": "A1"}], ["id", "amount"])
+    ([('A1', 20)], [('A1', 20)])
+    >>> as_rows([1, 2], ["n"]), as_rows(3, ["n"])
+    ([(1,), (2,)], [(3,)])
+    """
+    if not is_list(expected):
+        expected = [expected]
+    rows: list[Row] = []
+    for item in expected:
+        if isinstance(item, Mapping):
+            if sorted(item) != sorted(columns):
+                raise ValueError(f"expected row {short(item)}: the query's columns are {', '.join(columns)}")
+            rows.append(tuple(item[name] for name in columns))
+        elif is_list(item):
+            rows.append(tuple(item))
+        else:
+            rows.append((item,))
+        if len(rows[-1]) != len(columns):
+            raise ValueError(
+                f"expected row {short(item)} has {len(rows[-1])} cells, the query has {len(columns)} columns: "
+                f"{', '.join(columns)}"
+            )
+    return rows
+
+
+def same_cell(expected: Any, found: Any, tolerance: float) -> bool:
+    """Whether two cells are equal; True and 1 are, as databases without booleans store them so."""
+    if isinstance(expected, bool):
+        expected = int(expected)
+    if isinstance(found, bool):
+        found = int(found)
+    if is_number(expected) and is_number(found):
+        return close(expected, found, tolerance)
+    return bool(expected == found)
+
+
+def compare_rows(
+    expected: Sequence[Row], found: Sequence[Row], columns: Sequence[str], *, ordered: bool, tolerance: float
+) -> str:
+    """Empty when the rows agree, else the difference in a few lines."""
+
+    def same_row(a: Row, b: Row) -> bool:
+        return all(same_cell(x, y, tolerance) for x, y in zip(a, b, strict=True))
+
+    if ordered and len(expected) == len(found) and all(map(same_row, expected, found)):
+        return ""
+    pairs = _pairs(expected, found, same_row)
+    missing = [row for index, row in enumerate(expected) if index not in pairs]
+    extra = [row for index, row in enumerate(found) if index not in set(pairs.values())]
+    if not missing and not extra:
+        if not ordered:
+            return ""
+        return f"the {len(found)} expected rows are there, in another order: {few([short(row) for row in found], 5)}"
+    head = f"expected {_rows(len(expected))}, found {len(found)}"
+    return "\n".join([head, few(_lines(missing, extra, columns, tolerance))])
+
+
+def _pairs(expected: Sequence[Row], found: Sequence[Row], same_row: Any) -> dict[int, int]:
+    """Pair equal rows: identical ones by hash, then the rest by assignment."""
+    places: dict[Any, list[int]] = {}
+    for index, row in enumerate(found):
+        places.setdefault(_hashable(row), []).append(index)
+    pairs: dict[int, int] = {}
+    for index, row in enumerate(expected):
+        same = places.get(_hashable(row))
+        if same:
+            pairs[index] = same.pop(0)
+    used = set(pairs.values())
+    left = [index for index in range(len(expected)) if index not in pairs]
+    right = [index for index in range(len(found)) if index not in used]
+    more = best_pairs(left, right, lambda i, j: same_row(expected[i], found[j]))
+    pairs.update({left[i]: right[j] for i, j in more.items()})
+    return pairs
+
+
+def _hashable(row: Row) -> Any:
+    return tuple(cell if isinstance(cell, str | int | float | bytes | None) else repr(cell) for cell in row)
+
+
+def _lines(missing: list[Row], extra: list[Row], columns: Sequence[str], tolerance: float) -> list[str]:
+    """A line a difference; a missing and an unexpected row that share cells are told as one changed row."""
+    extra = list(extra)
+    lines: list[str] = []
+    for row in missing:
+        scored = [(sum(same_cell(a, b, tolerance) for a, b in zip(row, other, strict=True)), other) for other in extra]
+        shared, nearest = max(scored, key=lambda pair: pair[0], default=(0, row))
+        if shared == 0:
+            lines.append(f"  missing    {short(row)}")
+            continue
+        extra.remove(nearest)
+        changed = [
+            f"{name} is {short(b, 60)}, expected {short(a, 60)}"
+            for name, a, b in zip(columns, row, nearest, strict=True)
+            if not same_cell(a, b, tolerance)
+        ]
+        lines.append(f"  in {short(nearest)}: {'; '.join(changed)}")
+    return lines + [f"  unexpected {short(row)}" for row in extra]
+
+
+def _rows(count: int) -> str:
+    return f"{count} row{'' if count == 1 else 's'}"
+
+
+def has_order(sql: str) -> bool:
+    """Whether the query itself (not one inside it) says ORDER BY.
+
+    >>> has_order("select a from t order by a"), has_order("select a from (select a from t order by b)")
+    (True, False)
+    """
+    text = re.sub(r"'(?:[^']|'')*'|\"(?:[^\"]|\"\")*\"|--[^\n]*|/\*.*?\*/", " ", sql, flags=re.DOTALL)
+    while True:
+        outer = re.sub(r"\([^()]*\)", " ", text)
+        if outer == text:
+            return re.search(r"\border\s+by\b", text, re.IGNORECASE) is not None
+        text = outer

@@ -1,0 +1,139 @@
+"""Budgets: how many requests, turns, tool calls, repeats and tokens."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from typing import Any
+
+from passhat.facts import Grade, ToolUse, Transcript
+from passhat.graders._names import GraderSetup
+from passhat.graders.trace._evidence import TraceCheck, call_text, checked_names, several, unknown_tools, unoffered
+
+UNITS = {
+    "model_calls": "requests to the model",
+    "turns": "answers of the model",
+    "tool_calls": "tool calls",
+    "repeats": "repeated tool calls",
+    "tokens": "tokens",
+}
+
+
+class Counts(TraceCheck):
+    """See `at_most` and `exactly`."""
+
+    def __init__(self, word: str, bounds: dict[str, Any], of: str | None, unoffered_ok: bool, unseen_ok: bool) -> None:
+        where = f"trace.{word.replace(' ', '_')}"
+        self.bounds = {unit: _bound(value, unit, where) for unit, value in bounds.items() if value is not None}
+        if not self.bounds:
+            raise GraderSetup(f"{where} needs a number of {', '.join(bounds)}")
+        if of is not None:
+            checked_names([of], where)
+            if not set(self.bounds) <= {"tool_calls", "repeats"}:
+                raise GraderSetup(f"{where}: of={of!r} is for tool_calls and repeats only")
+        self.word = word
+        self.of = of
+        self.unoffered_ok = unoffered_ok
+        self.unseen_ok = unseen_ok
+        parts = [f"{value} {UNITS[unit]}" for unit, value in self.bounds.items()]
+        self.name = f"{word} {', '.join(parts)}{f' of {of}' if of else ''}"
+
+    def _judge(self, transcript: Transcript, trial: Any) -> Grade:
+        if grade := self.unseen(transcript):
+            return grade
+        problems: list[str] = []
+        unknown: list[str] = []
+        for unit, bound in self.bounds.items():
+            count, told = self._count(transcript, unit)
+            if count is None or (count < bound and transcript.truncated):
+                unknown.append(f"the number of {UNITS[unit]} isn't known")
+            elif count > bound or (count < bound and self.word == "exactly"):
+                unit_text = UNITS[unit] + (f" of {self.of}" if self.of else "")
+                problems.append(f"{count} {unit_text}, {self.word} {bound} expected{told}")
+        if problems:
+            return self.failed("; ".join(problems))
+        if unknown:
+            return self.unknown("; ".join(unknown))
+        if self.of and not self.unoffered_ok and (missing := unoffered(transcript, [self.of])):
+            return unknown_tools(transcript, missing, self._label)
+        return self.passed(transcript, absence=True)
+
+    def _count(self, transcript: Transcript, unit: str) -> tuple[int | None, str]:
+        """How many, and which ones as far as that helps."""
+        if unit == "model_calls":
+            retries = sum(call.retry > 0 for call in transcript.model_calls)
+            return len(transcript.model_calls), f" ({retries} of them retries by the client)" if retries else ""
+        if unit == "turns":
+            return len(transcript.replies), ""
+        if unit == "tokens":
+            usage = transcript.usage
+            known = usage.tokens is not None and not usage.partial
+            over = usage.tokens is not None and usage.tokens > self.bounds["tokens"]
+            return usage.tokens if known or over else None, " (a partial sum)" if usage.partial else ""
+        uses = [use for use in transcript.tool_calls if self.of in (None, use.name)]
+        if unit == "tool_calls":
+            return len(uses), f": {several(uses)}" if uses else ""
+        return repeats(uses)
+
+
+def repeats(uses: list[ToolUse]) -> tuple[int, str]:
+    """How many calls say again what an earlier one said, name and arguments alike, and which one most often."""
+    counts = Counter((use.name, json.dumps(use.arguments, sort_keys=True, default=str)) for use in uses)
+    again = sum(count - 1 for count in counts.values())
+    if not again:
+        return 0, ""
+    (name, arguments), most = counts.most_common(1)[0]
+    return again, f": {call_text(name, json.loads(arguments))} was called {most} times"
+
+
+def at_most(
+    *,
+    model_calls: int | None = None,
+    turns: int | None = None,
+    tool_calls: int | None = None,
+    repeats: int | None = None,
+    tokens: int | None = None,
+    of: str | None = None,
+    unoffered_ok: bool = False,
+    unseen_ok: bool = False,
+) -> Counts:
+    """No more than so many requests to the model (retries and failures included), turns (answers), and so on.
+
+    ``tool_calls`` are those the model requested and those that ran without a request; ``repeats`` are calls that say
+    again what an earlier one said (0 forbids any). ``of`` names one tool for these two. Unknown token counts make the
+    grade unknown. A transcript without any model call is unknown, unless ``unseen_ok=True``.
+
+    ``at_most(model_calls=5, repeats=1)``
+    """
+    bounds = {
+        "model_calls": model_calls,
+        "turns": turns,
+        "tool_calls": tool_calls,
+        "repeats": repeats,
+        "tokens": tokens,
+    }
+    return Counts("at most", bounds, of, unoffered_ok, unseen_ok)
+
+
+def exactly(
+    *,
+    model_calls: int | None = None,
+    turns: int | None = None,
+    tool_calls: int | None = None,
+    repeats: int | None = None,
+    of: str | None = None,
+    unoffered_ok: bool = False,
+    unseen_ok: bool = False,
+) -> Counts:
+    """Exactly so many: the cheap path makes ``exactly(model_calls=2)``. As `at_most`.
+
+    ``exactly(model_calls=0, unseen_ok=True)`` is for code that must not ask a model at all.
+    """
+    bounds = {"model_calls": model_calls, "turns": turns, "tool_calls": tool_calls, "repeats": repeats}
+    return Counts("exactly", bounds, of, unoffered_ok, unseen_ok)
+
+
+def _bound(value: Any, unit: str, where: str) -> int:
+    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
+        raise GraderSetup(f"{where}({unit}={value!r}): must be a whole number, 0 or more")
+    return value

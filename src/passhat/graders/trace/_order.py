@@ -1,0 +1,219 @@
+"""Which calls came before or after which others; never one exact sequence."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from passhat.facts import Grade, ToolUse, Transcript
+from passhat.graders.trace._arguments import fits, said
+from passhat.graders.trace._evidence import (
+    Evidence,
+    TraceCheck,
+    checked_evidence,
+    checked_names,
+    holds,
+    several,
+    told,
+    unknown_tools,
+    unoffered,
+)
+
+
+class Before(TraceCheck):
+    """See `before`."""
+
+    def __init__(
+        self,
+        first: str,
+        then: str,
+        arguments: tuple[Any, Any],
+        evidence: str,
+        succeeded: bool,
+        unoffered_ok: bool,
+        unseen_ok: bool,
+    ) -> None:
+        self.first, self.then = checked_names([first, then], "trace.before")
+        self.first_arguments, self.then_arguments = arguments
+        self.evidence = checked_evidence(evidence)
+        self.succeeded = succeeded
+        self.unoffered_ok = unoffered_ok
+        self.unseen_ok = unseen_ok
+        self.name = f"{first} before {then}"
+
+    def _judge(self, transcript: Transcript, trial: Any) -> Grade:
+        uses = transcript.tool_calls
+        firsts = [use for use in uses if use.name == self.first and fits(self.first_arguments, use.arguments)]
+        thens = [use for use in uses if use.name == self.then and fits(self.then_arguments, use.arguments)]
+        open_: list[ToolUse] = []
+        for then in thens:
+            answer = self._preceded(transcript, firsts, then)
+            if answer is False and not transcript.truncated:
+                return self.failed(self._why(transcript, firsts, then))
+            if answer is not True:
+                open_.append(then)
+        if not thens and (grade := self.unseen(transcript)):
+            return grade
+        if open_:
+            return self.unknown(f"nothing tells whether {self.first} was {self.evidence} before {several(open_)}")
+        missing = [] if thens or self.unoffered_ok else unoffered(transcript, [self.first, self.then])
+        return unknown_tools(transcript, missing, self._label) if missing else self.passed(transcript, absence=True)
+
+    def _preceded(self, transcript: Transcript, firsts: Sequence[ToolUse], then: ToolUse) -> bool | None:
+        """Whether some first call was complete before ``then``; None when nothing tells."""
+        if self.evidence == "executed":
+            return self._ran_before(firsts, then)
+        return any(self._done_before(transcript, first, then) for first in firsts)
+
+    def _ran_before(self, firsts: Sequence[ToolUse], then: ToolUse) -> bool | None:
+        if then.executed is False:
+            return True  # it was blocked: nothing happened that had to be preceded
+        if then.run is None:
+            return None
+        ran = [use for use in firsts if use.run is not None and use.executed]
+        if any(self._well(use) and use.run.at + use.run.seconds <= then.run.at for use in ran if use.run is not None):
+            return True
+        return None if any(use.executed is None and use.at <= then.run.at for use in firsts) else False
+
+    def _done_before(self, transcript: Transcript, first: ToolUse, then: ToolUse) -> bool:
+        if first.requested is None and (self.evidence == "requested" or first.run is None):
+            return False
+        if self.evidence == "requested":
+            return first.at < then.at or (first.at == then.at and _position(transcript, first, then))
+        if first.requested is None:  # the agent's own code ran it, without the model
+            return first.run is not None and self._well(first) and first.run.at + first.run.seconds <= then.at
+        if first.returned is None or not self._well(first):
+            return False
+        if then.requested is None:
+            return returned_at(transcript, first) <= then.at
+        return returned_at(transcript, first) <= transcript.replies[then.turn].at
+
+    def _well(self, use: ToolUse) -> bool:
+        return not (self.succeeded and use.error)
+
+    def _why(self, transcript: Transcript, firsts: Sequence[ToolUse], then: ToolUse) -> str:
+        args = "" if self.first_arguments is None else f" with {said(self.first_arguments)}"
+        text = f"{told(then)} came without {self.first}{args} {self._done} before it"
+        if firsts:
+            return f"{text}; {self.first}: {several(firsts)}{' (it failed)' if all(u.error for u in firsts) else ''}"
+        other = [use for use in transcript.tool_calls if use.name == self.first]
+        if other:
+            return f"{text}; other calls of it: {several(other)}"
+        return f"{text}; it was never called{' and never offered' if unoffered(transcript, [self.first]) else ''}"
+
+    @property
+    def _done(self) -> str:
+        return self.evidence if self.evidence == "requested" or not self.succeeded else f"{self.evidence} without error"
+
+
+def before(
+    first: str,
+    then: str,
+    *,
+    first_arguments: Any = None,
+    then_arguments: Any = None,
+    evidence: Evidence = "returned",
+    succeeded: bool = True,
+    unoffered_ok: bool = False,
+    unseen_ok: bool = False,
+) -> Before:
+    """Every call of ``then`` comes after a complete call of ``first``.
+
+    By default (``evidence="returned"``) the result of ``first`` must have been sent back to the model, without an
+    error, before the model asked for ``then``: asking for both in one answer doesn't do. ``"requested"`` compares only
+    the order in which the model asked for them, ``"executed"`` the recorded runs. ``succeeded=False`` accepts a
+    ``first`` that failed. ``first_arguments`` and ``then_arguments`` narrow the calls that are meant (see `called`).
+
+    Without any call of ``then`` it passes, unless one of the names was never offered or nothing was seen (see `never`).
+    """
+    return Before(first, then, (first_arguments, then_arguments), evidence, succeeded, unoffered_ok, unseen_ok)
+
+
+class After(TraceCheck):
+    """See `after`."""
+
+    def __init__(
+        self,
+        later: str,
+        first: str,
+        arguments: tuple[Any, Any],
+        evidence: str,
+        recorded: bool,
+        unoffered_ok: bool,
+        unseen_ok: bool,
+    ) -> None:
+        self.later, self.first = checked_names([later, first], "trace.after")
+        self.later_arguments, self.first_arguments = arguments
+        self.evidence = checked_evidence(evidence)
+        self.recorded = recorded
+        self.unoffered_ok = unoffered_ok
+        self.unseen_ok = unseen_ok
+        self.name = f"{later} after {first}"
+
+    def _judge(self, transcript: Transcript, trial: Any) -> Grade:
+        uses = transcript.tool_calls
+        firsts = [use for use in uses if use.name == self.first and fits(self.first_arguments, use.arguments)]
+        laters = [use for use in uses if use.name == self.later and fits(self.later_arguments, use.arguments)]
+        open_: list[ToolUse] = []
+        for first in firsts:
+            known = holds(first, self.evidence, self.recorded)
+            if known is False:
+                continue
+            following = [use for use in laters if _follows(transcript, use, first)]
+            evident = [holds(use, self.evidence, self.recorded) for use in following]
+            if True in evident:
+                continue
+            if known is None or None in evident or transcript.truncated:
+                open_.append(first)
+                continue
+            args = "" if self.later_arguments is None else f" with {said(self.later_arguments)}"
+            only = f"; requested only: {several(following)}" if following else ""
+            return self.failed(f"no {self.later}{args} was {self.evidence} after {told(first)}{only}")
+        if not firsts and (grade := self.unseen(transcript)):
+            return grade
+        if open_:
+            return self.unknown(f"nothing tells whether {self.later} was {self.evidence} after {several(open_)}")
+        missing = [] if firsts or self.unoffered_ok else unoffered(transcript, [self.later, self.first])
+        return (
+            unknown_tools(transcript, missing, self._label) if missing else self.passed(transcript, absence=not firsts)
+        )
+
+
+def after(
+    later: str,
+    first: str,
+    *,
+    later_arguments: Any = None,
+    first_arguments: Any = None,
+    evidence: Evidence = "requested",
+    recorded: bool = False,
+    unoffered_ok: bool = False,
+    unseen_ok: bool = False,
+) -> After:
+    """Every call of ``first`` is followed by a call of ``later``: ``after("send_receipt", "issue_refund")``.
+
+    By default both are *requests* of the model; ``evidence`` and ``recorded`` as for `called`. Without any call of
+    ``first`` it passes, unless one of the names was never offered, or nothing was seen (see `never`).
+    """
+    return After(later, first, (later_arguments, first_arguments), evidence, recorded, unoffered_ok, unseen_ok)
+
+
+def returned_at(transcript: Transcript, use: ToolUse) -> float:
+    """When the result of a requested call was sent to the model, in seconds; infinity when it wasn't."""
+    if use.requested is None or use.returned is None:
+        return float("inf")
+    asked = transcript.replies[use.turn]
+    for call in transcript.model_calls:
+        if call.at > asked.at and any(m.role == "tool" and m.call_id == use.requested.id for m in call.messages):
+            return call.at
+    return float("inf")
+
+
+def _position(transcript: Transcript, one: ToolUse, other: ToolUse) -> bool:
+    """Whether ``one`` comes first among the calls of one answer."""
+    uses = transcript.tool_calls
+    return uses.index(one) < uses.index(other)
+
+
+def _follows(transcript: Transcript, use: ToolUse, first: ToolUse) -> bool:
+    return use.at > first.at or (use.at == first.at and _position(transcript, first, use))

@@ -1,0 +1,170 @@
+"""What became of tool calls: results that were used, errors, handoffs."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Sequence
+from typing import Any
+
+from passhat.facts import AgentEvent, Grade, ToolRun, ToolUse, Transcript
+from passhat.graders._compare import short
+from passhat.graders.trace._arguments import fits
+from passhat.graders.trace._evidence import TraceCheck, checked_names, several, told
+from passhat.graders.trace._talk import _compiled
+
+_ERROR = re.compile(r"\s*(\w*error|exception|traceback|failed|blocked|denied|refused)\b", re.IGNORECASE)
+
+
+class NoResultIgnored(TraceCheck):
+    """See `no_result_ignored`."""
+
+    evidence = "returned"
+
+    def __init__(self, ending: Sequence[str]) -> None:
+        self.ending = checked_names(ending, "trace.no_result_ignored") if ending else ()
+        self.name = "no result ignored"
+
+    def _judge(self, transcript: Transcript, trial: Any) -> Grade:
+        if grade := self.unseen(transcript):
+            return grade
+        pending = [use for use in transcript.tool_calls if use.requested is not None and use.returned is None]
+        last = self._last_asked(transcript)
+        dropped = [use for use in pending if use.turn < last]
+        if dropped:
+            return self.failed(f"the model went on without the result of {several(dropped)}")
+        open_ = [use for use in pending if use.name not in self.ending and use.run is None]
+        if open_:
+            hint = f"name tools that end the work: ending=({open_[0].name!r},)"
+            return self.unknown(f"nothing tells what became of {several(open_)}; {hint}")
+        return self.passed(transcript, absence=True)
+
+    def _last_asked(self, transcript: Transcript) -> int:
+        """How many answers had come before the last request."""
+        calls = transcript.model_calls
+        return sum(call.at < calls[-1].at for call in transcript.replies) if calls else 0
+
+
+def no_result_ignored(*, ending: Sequence[str] = ()) -> NoResultIgnored:
+    """Every tool call that the model made got its result back before the model was asked again.
+
+    Calls of the last answer have no later request: they are fine when their run was recorded, or when they are named
+    in ``ending`` (a ``submit`` that ends the work); else it is unknown.
+    """
+    return NoResultIgnored(ending)
+
+
+class ReturnedError(TraceCheck):
+    """See `returned_error`."""
+
+    evidence = "returned"
+
+    def __init__(self, tool: str, arguments: Any, pattern: Any) -> None:
+        (self.tool,) = checked_names([tool], "trace.returned_error")
+        self.arguments = arguments
+        self.pattern = None if pattern is None else _compiled(pattern)
+        self.name = f"{tool} returned an error"
+
+    def _judge(self, transcript: Transcript, trial: Any) -> Grade:
+        uses = [use for use in transcript.tool_calls if use.name == self.tool and fits(self.arguments, use.arguments)]
+        if any(self._failed(use) for use in uses):
+            return self.passed(transcript)
+        if grade := self.unseen(transcript):
+            return grade
+        if transcript.truncated:
+            return self.unknown(f"no error seen, but the transcript is cut ({transcript.truncated})")
+        pending = [use for use in uses if use.returned is None and use.run is None]
+        if pending:
+            return self.unknown(f"nothing tells what became of {several(pending)}")
+        if not uses:
+            return self.failed(f"{self.tool} was never called")
+        results = "; ".join(f"{told(use)} → {short(_result(use), 100)}" for use in uses[:5])
+        like = "" if self.pattern is None else f" like /{self.pattern.pattern}/"
+        return self.failed(f"no error{like}: {results}")
+
+    def _failed(self, use: ToolUse) -> bool:
+        text = _result(use)
+        if self.pattern is not None:
+            return self.pattern.search(text) is not None
+        return bool(use.error) or looks_like_error(text)
+
+
+def returned_error(tool: str, arguments: Any = None, *, pattern: str | re.Pattern[str] | None = None) -> ReturnedError:
+    """Some call of the tool came back as an error: a refused refund, a blocked call.
+
+    An error is one that the wire or the agent's record marks as such; where a wire has no mark (OpenAI's), a result
+    that starts with "Error", "ValueError: …", "Blocked" or the like, or a JSON object with an "error" that isn't empty.
+    ``pattern`` replaces all that: the text that the result must contain.
+    """
+    return ReturnedError(tool, arguments, pattern)
+
+
+class HandedOff(TraceCheck):
+    """See `handed_off`."""
+
+    evidence = "the agent's record (told) or a requested transfer tool (seen)"
+
+    def __init__(self, to: str | None, tool: str | None) -> None:
+        if to is not None:
+            checked_names([to], "trace.handed_off")
+        self.to = to
+        self.tool = tool
+        self.name = f"handed off{f' to {to}' if to else ''}"
+
+    def _judge(self, transcript: Transcript, trial: Any) -> Grade:
+        events = [e for e in transcript.events if isinstance(e, AgentEvent) and e.kind == "handoff"]
+        if any(self.to in (None, event.name) for event in events):
+            return self.passed(transcript)
+        if any(self._transfers(use) for use in transcript.tool_calls):
+            return self.passed(transcript)
+        if transcript.truncated:
+            return self.unknown(f"no handoff seen, but the transcript is cut ({transcript.truncated})")
+        if events:
+            return self.failed(f"handed off to {', '.join(sorted({event.name for event in events}))} instead")
+        if self._could_tell(transcript):
+            return self.failed("nothing was handed off")
+        return self.unknown("no handoff was recorded, and the agent records none of its doings: see trial.handoff(…)")
+
+    def _transfers(self, use: ToolUse) -> bool:
+        if use.executed is False:
+            return False
+        if self.tool is not None:
+            return use.name == self.tool
+        names = ("transfer_to_", "handoff_to_", "hand_off_to_", "escalate_to_")
+        return any(use.name.startswith(name) and self.to in (None, use.name.removeprefix(name)) for name in names)
+
+    def _could_tell(self, transcript: Transcript) -> bool:
+        offers = self.tool in transcript.offered if self.tool else False
+        return offers or any(isinstance(event, AgentEvent | ToolRun) for event in transcript.events)
+
+
+def handed_off(to: str | None = None, *, tool: str | None = None) -> HandedOff:
+    """The conversation was handed to another agent or a person, any or the one named.
+
+    Seen in ``trial.handoff(to)``, or in a request of the tool named here, else of ``transfer_to_<to>`` and the like.
+    Without either it is a failure only where the agent records anything, or was offered ``tool``; else it is unknown.
+    """
+    return HandedOff(to, tool)
+
+
+def looks_like_error(text: str) -> bool:
+    """Whether a tool's result reads as an error.
+
+    >>> looks_like_error("ValueError: over the limit"), looks_like_error('{"error": null, "id": 3}')
+    (True, False)
+    """
+    if _ERROR.match(text):
+        return True
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError):
+        return False
+    return isinstance(value, dict) and bool(value.get("error") or value.get("is_error"))
+
+
+def _result(use: ToolUse) -> str:
+    if use.returned is not None and use.returned.text:
+        return use.returned.text
+    if use.run is not None and use.run.error is not None:
+        return use.run.error
+    return "" if use.run is None or use.run.result is None else str(use.run.result)

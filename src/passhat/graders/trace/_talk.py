@@ -1,0 +1,259 @@
+"""What was said: confirmations by the user, forbidden text, why the model stopped."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+from passhat.facts import AgentEvent, Grade, Message, ToolUse, Transcript
+from passhat.graders._compare import few
+from passhat.graders._names import GraderSetup
+from passhat.graders.trace._arguments import fits
+from passhat.graders.trace._evidence import TraceCheck, checked_names, told, unknown_tools, unoffered
+
+YES = re.compile(
+    r"\b(yes|yep|yeah|confirm|confirmed|go ahead|please do|proceed|correct|that's right|sure|ok|okay|agreed)\b", re.I
+)
+NO = re.compile(r"\b(no|nope|not|don't|dont|stop|cancel that|wait|hold on|never mind)\b", re.I)
+UUID = re.compile(r"\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b", re.I)
+TEMPLATES = re.compile(r"\{\{.*?\}\}", re.S)
+Confirms = str | re.Pattern[str] | Callable[[str], bool]
+
+
+class Confirmed(TraceCheck):
+    """See `confirmed`."""
+
+    evidence = "requested (seen), the user's words as the agent sent them (told)"
+
+    def __init__(self, tool: str, arguments: Any, confirms: Confirms | None, unoffered_ok: bool) -> None:
+        (self.tool,) = checked_names([tool], "trace.confirmed")
+        self.arguments = arguments
+        self.confirms = re.compile(confirms, re.I) if isinstance(confirms, str) else confirms
+        self.unoffered_ok = unoffered_ok
+        self.name = f"{tool} confirmed"
+
+    def _judge(self, transcript: Transcript, trial: Any) -> Grade:
+        uses = [
+            use
+            for use in transcript.tool_calls
+            if use.name == self.tool and use.executed is not False and fits(self.arguments, use.arguments)
+        ]
+        since = -1.0
+        for use in uses:
+            if not self._agreed(transcript, since, use):
+                if transcript.truncated:
+                    return self.unknown(f"no confirmation seen, but the transcript is cut ({transcript.truncated})")
+                words = self._last_word(transcript, use)
+                return self.failed(f"{told(use)} came without the user's confirmation; {words}")
+            since = use.at
+        if grade := self.unseen(transcript):
+            return grade
+        if not uses and not self.unoffered_ok and (missing := unoffered(transcript, [self.tool])):
+            return unknown_tools(transcript, missing, self._label)
+        return self.passed(transcript, absence=True)
+
+    def _agreed(self, transcript: Transcript, since: float, use: ToolUse) -> bool:
+        for event in transcript.events:
+            if not isinstance(event, AgentEvent) or event.kind != "approval" or event.name != self.tool:
+                continue
+            if event.value is True and since < event.at <= _decided(use):
+                return True
+        agreed = False
+        asked = False
+        for at, message in spoken(transcript, use.turn if use.requested is not None else None, use.at):
+            if message.role == "assistant" and message.text.strip():
+                asked = True
+            elif message.role == "user" and asked and at > since:
+                if self._is_yes(message.text):
+                    agreed = True
+                elif NO.search(message.text):
+                    agreed = False
+        return agreed
+
+    def _is_yes(self, text: str) -> bool:
+        if self.confirms is None:
+            return YES.search(text) is not None and NO.search(text) is None
+        if isinstance(self.confirms, re.Pattern):
+            return self.confirms.search(text) is not None
+        return bool(self.confirms(text))
+
+    def _last_word(self, transcript: Transcript, use: ToolUse) -> str:
+        said = [m.text for _, m in spoken(transcript, use.turn if use.requested else None, use.at) if m.role == "user"]
+        return f"the user's last words: {said[-1][:120]!r}" if said else "the user said nothing"
+
+
+def confirmed(
+    tool: str, arguments: Any = None, *, confirms: Confirms | None = None, unoffered_ok: bool = False
+) -> Confirmed:
+    """Every call of the tool follows a confirmation by the user: one for each call, given in reply to the agent.
+
+    A confirmation is a granted approval that the agent recorded for the tool (``trial.approval(tool, True)``), or a
+    message of the user that comes after something the assistant said, that agrees, and that no later message takes
+    back. "Agrees" means plain English (yes, go ahead, ok, … without no, not, wait, …); give ``confirms=`` a pattern
+    or a function of the text for anything else. The first message of a conversation asks; it never confirms.
+    """
+    return Confirmed(tool, arguments, confirms, unoffered_ok)
+
+
+class TextNever(TraceCheck):
+    """See `text_never`."""
+
+    evidence = "the model's text (seen) and the output"
+
+    def __init__(self, pattern: str | re.Pattern[str], ignoring: Any, where: str, unseen_ok: bool) -> None:
+        self.pattern = _compiled(pattern)
+        self.ignoring = None if ignoring is None else _compiled(ignoring)
+        if where not in ("all", "replies", "output"):
+            raise GraderSetup(f"where={where!r}: must be one of all, replies, output")
+        self.where = where
+        self.unseen_ok = unseen_ok
+        self.name = f"text never /{self.pattern.pattern[:40]}/"
+
+    def _judge(self, transcript: Transcript, trial: Any) -> Grade:
+        found: list[str] = []
+        looked = False
+        if self.where in ("all", "replies"):
+            for turn in transcript.turns:
+                looked = True
+                found += self._hits(f"turn {turn.index + 1}", turn.call.reply.text if turn.call.reply else "")
+        output = getattr(trial, "output", None)
+        if self.where in ("all", "output") and output is not None:
+            looked = True
+            for text in strings(output):
+                found += self._hits("output", text)
+        if found:
+            return self.failed(few(found))
+        if not looked and not self.unseen_ok:
+            return self.unknown("there is no text to look at: no answer of the model was seen, and no output")
+        return self.passed(transcript, absence=self.where != "output")
+
+    def _hits(self, where: str, text: str) -> Iterator[str]:
+        if self.ignoring is not None:
+            text = self.ignoring.sub(" ", text)
+        for hit in self.pattern.finditer(text):
+            around = text[max(0, hit.start() - 30) : hit.end() + 30].replace("\n", " ")
+            yield f"{where}: found {hit[0][:80]!r} in {around[:160]!r}"
+
+
+def text_never(
+    pattern: str | re.Pattern[str],
+    *,
+    ignoring: str | re.Pattern[str] | None = None,
+    where: str = "all",
+    unseen_ok: bool = False,
+) -> TextNever:
+    """No answer of the model and no text in the output contains the pattern: internal ids, other customers' names.
+
+    ``ignoring`` is taken out first (`TEMPLATES` are ``{{…}}``); ``where`` is "all", "replies" or "output". Arguments of
+    tool calls and the model's thinking are no text for the user and aren't looked at.
+
+    ``text_never(trace.UUID, ignoring=trace.TEMPLATES)``
+    """
+    return TextNever(pattern, ignoring, where, unseen_ok)
+
+
+class StopReason(TraceCheck):
+    """See `stop_reason`."""
+
+    evidence = "the provider's answer (seen)"
+
+    def __init__(self, reasons: Sequence[str], every: bool) -> None:
+        self.reasons = checked_names(reasons, "trace.stop_reason")
+        self.every = every
+        self.name = f"stop reason {' or '.join(self.reasons)}"
+
+    def _judge(self, transcript: Transcript, trial: Any) -> Grade:
+        turns = transcript.turns
+        if not turns:
+            return self.unknown("no answer of the model was seen")
+        wanted = {canonical_stop(reason) for reason in self.reasons}
+        asked = turns if self.every else turns[-1:]
+        for turn in asked:
+            reason = turn.call.stop_reason
+            if reason is None:
+                return self.unknown(f"turn {turn.index + 1}: the answer gave no stop reason")
+            if canonical_stop(reason) not in wanted:
+                return self.failed(f"turn {turn.index + 1} stopped by {reason!r}, expected {' or '.join(self.reasons)}")
+        return self.passed(transcript, absence=True)
+
+
+def stop_reason(*reasons: str, every: bool = False) -> StopReason:
+    """The model's last answer (or every one) stopped for one of these reasons.
+
+    The providers' words for one thing are taken as equal: "stop", "end_turn" and "completed"; "length" and
+    "max_tokens"; "tool_calls" and "tool_use"; "content_filter" and "refusal".
+    """
+    return StopReason(reasons, every)
+
+
+_STOPS = {
+    "end_turn": "stop",
+    "completed": "stop",
+    "stop_sequence": "stop",
+    "max_tokens": "length",
+    "max_output_tokens": "length",
+    "incomplete": "length",
+    "tool_use": "tool_calls",
+    "function_call": "tool_calls",
+    "content_filter": "refusal",
+}
+
+
+def canonical_stop(reason: str) -> str:
+    """One word for a stop reason, whichever provider's it is.
+
+    >>> canonical_stop("end_turn")
+    'stop'
+    """
+    return _STOPS.get(reason, reason)
+
+
+def spoken(transcript: Transcript, turn: int | None, until: float) -> Iterator[tuple[float, Message]]:
+    """The conversation as it was before an answer of the model, oldest first, each message with when it was first sent.
+
+    A request that carries the whole history replaces what earlier ones said; one that sends its news only adds to it.
+    """
+    history: list[tuple[float, Message]] = []
+    for call in transcript.model_calls:
+        if call.at > until or (turn is not None and call.at > transcript.replies[turn].at):
+            break
+        known = {(message.role, message.text): at for at, message in reversed(history)}
+        sent = [(known.get((message.role, message.text), call.at), message) for message in call.messages]
+        whole = bool(history) and bool(sent) and _key(sent[0][1]) == _key(history[0][1])
+        history = sent if whole or not history else history + sent
+        if call.reply is not None and not (turn is not None and call is transcript.replies[turn]):
+            history.append((call.at + call.seconds, call.reply))
+    return iter(history)
+
+
+def strings(value: Any) -> Iterator[str]:
+    """All text in a JSON-like value, keys left out."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict):
+        for item in value.values():
+            yield from strings(item)
+    elif isinstance(value, list | tuple | set | frozenset):
+        for item in value:
+            yield from strings(item)
+
+
+def _key(message: Message) -> tuple[str, str]:
+    return message.role, message.text
+
+
+def _decided(use: ToolUse) -> float:
+    """By when an approval must have been given: before the body ran, or at any time when that isn't known."""
+    return use.run.at if use.run is not None else float("inf")
+
+
+def _compiled(pattern: Any) -> re.Pattern[str]:
+    if isinstance(pattern, re.Pattern):
+        return pattern
+    if not isinstance(pattern, str) or not pattern:
+        raise GraderSetup(f"a pattern is text or a compiled pattern, got {pattern!r}")
+    try:
+        return re.compile(pattern)
+    except re.error as error:
+        raise GraderSetup(f"{pattern!r} is no regular expression: {error}") from None
