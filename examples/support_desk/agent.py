@@ -1,14 +1,9 @@
-"""The support assistant: a model with eight tools, on the official OpenAI client.
-
-python agent.py shop.db "Hi, could you cancel order A1001? …"
-"""
+"""The support assistant: a model with eight tools, on the official OpenAI client."""
 
 from __future__ import annotations
 
 import json
 import re
-import sys
-from pathlib import Path
 
 from openai import OpenAI
 from openai.types.chat import ChatCompletionMessageFunctionToolCallParam as CallParam
@@ -84,15 +79,3 @@ def answer(message: str, *, shop: Shop, client: OpenAI, model: str = MODEL, watc
     summary = f"The assistant didn't finish within {MAX_STEPS} steps. The customer wrote: {message}"
     desk.hand_off(UNFINISHED, summary, "I am sorry, I can't finish this myself: a colleague will answer you.")
     return redact(desk.farewell)
-
-
-def main() -> None:
-    """Answer one message on the command line."""
-    if len(sys.argv) != 3:
-        sys.exit('usage: python agent.py shop.db "message of the customer"')
-    with Shop(Path(sys.argv[1])) as shop, OpenAI() as client:
-        print(answer(sys.argv[2], shop=shop, client=client))
-
-
-if __name__ == "__main__":
-    main()

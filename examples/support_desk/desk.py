@@ -107,50 +107,52 @@ class Desk:
         return ticket
 
     def use(self, name: str, arguments: str, call_id: str | None = None) -> Row:
-        """Run a tool by name with its arguments as JSON text."""
+        """Run a tool as a model asks for it, with its arguments as JSON text; what is wrong with them is the result."""
+        values = _parsed(arguments)
         try:
-            values = self._checked(name, arguments)
-            return self._run(name, values, call_id)
+            with self._watch(name, values, call_id=call_id) as call:
+                try:
+                    self._guard(name, values)
+                except (ShopError, PolicyLimit) as refusal:
+                    call.blocked(str(refusal))
+                    raise
+                result = self._tools[name](**values)
+                call.result(result)
+                return result
         except (ShopError, PolicyLimit) as error:
             return {"error": str(error)}
 
-    def _run(self, name: str, values: Row, call_id: str | None) -> Row:
-        with self._watch(name, values, call_id=call_id) as call:
-            try:
-                self._guard(name, values)
-            except PolicyLimit as limit:
-                call.blocked(str(limit))
-                raise
-            result = self._tools[name](**values)
-            call.result(result)
-            return result
-
-    def _guard(self, name: str, values: Row) -> None:
-        """What no reply of a model can talk its way round."""
+    def _guard(self, name: str, values: Any) -> None:
+        """What no words of a model can talk their way round."""
         if not self.bot_can_reply():
             raise PolicyLimit("the conversation was handed over to a colleague")
+        if name not in self._tools:
+            raise ShopError(f"there is no tool {name!r}; the tools are {', '.join(self._tools)}")
+        _check_arguments(name, values)
         if name == "issue_refund":
             check_refund(values["amount_cents"], self.shop.refunded(values["order_number"]))
 
-    def _checked(self, name: str, arguments: str) -> Row:
-        if name not in self._tools:
-            raise ShopError(f"there is no tool {name!r}; the tools are {', '.join(self._tools)}")
-        try:
-            values = json.loads(arguments or "{}")
-        except json.JSONDecodeError as error:
-            raise ShopError(f"the arguments of {name} are not JSON: {error}") from None
-        schema = SCHEMAS[name]
-        if not isinstance(values, dict):
-            raise ShopError(f"the arguments of {name} must be an object")
-        missing = [key for key in schema["required"] if key not in values]
-        unknown = [key for key in values if key not in schema["properties"]]
-        if missing or unknown:
-            raise ShopError(f"{name}: missing {missing}, unknown {unknown}")
-        for key, value in values.items():
-            kind = schema["properties"][key]["type"]
-            if not isinstance(value, _TYPES[kind]) or isinstance(value, bool):
-                raise ShopError(f"{name}: {key} must be of type {kind}, not {value!r}")
-        return values
+
+def _parsed(arguments: str) -> Any:
+    """The arguments as JSON data, or as they are when they aren't JSON."""
+    try:
+        return json.loads(arguments or "{}")
+    except json.JSONDecodeError:
+        return arguments
+
+
+def _check_arguments(name: str, values: Any) -> None:
+    if not isinstance(values, dict):
+        raise ShopError(f"the arguments of {name} must be a JSON object, not {values!r}")
+    schema = SCHEMAS[name]
+    missing = [key for key in schema["required"] if key not in values]
+    unknown = [key for key in values if key not in schema["properties"]]
+    if missing or unknown:
+        raise ShopError(f"{name}: missing {missing}, unknown {unknown}")
+    for key, value in values.items():
+        kind = schema["properties"][key]["type"]
+        if not isinstance(value, _TYPES[kind]) or isinstance(value, bool):
+            raise ShopError(f"{name}: {key} must be of type {kind}, not {value!r}")
 
 
 _TYPES: dict[str, type] = {"string": str, "integer": int}

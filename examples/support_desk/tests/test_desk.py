@@ -81,8 +81,8 @@ def test_handing_over_to_a_person_closes_the_bots_session(shop: Shop) -> None:
     ("tool", "arguments", "said"),
     [
         ("refund_everything", "{}", "there is no tool 'refund_everything'"),
-        ("get_order", "{order}", "not JSON"),
-        ("get_order", "[]", "must be an object"),
+        ("get_order", "{order}", "must be a JSON object, not '{order}'"),
+        ("get_order", "[]", "must be a JSON object, not []"),
         ("get_order", '{"number": "A1"}', "missing ['order_number'], unknown ['number']"),
         (
             "issue_refund",
