@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from passhat.facts import Message, ModelCall, ToolCall, Usage, derive_seed
+from passhat.gateway._errors import BadRequest
 from passhat.gateway._faults import Fault, spoil_answer, spoil_reply
 from passhat.gateway._http import HttpReply, HttpRequest
 from passhat.gateway._modes import Compute, finished
@@ -210,6 +211,19 @@ class Exchange:
         """One final error answer, which no client repeats, for a script that is used up or raised."""
         text = str(error) if type(error).__module__.startswith("passhat") else f"{type(error).__name__}: {error}"
         return self.refuse("script", text or type(error).__name__, kind=None)
+
+    def invalid(self, problem: BadRequest) -> HttpReply:
+        """The provider's own answer to a request that makes no sense."""
+        self.record(Observed(usage=NOTHING), status=problem.status, error=str(problem))
+        request_id = self.session.new_id("req_")
+        return provider_error(
+            self.anthropic,
+            problem.status,
+            str(problem),
+            request_id=request_id,
+            param=problem.param,
+            code=problem.code,
+        )
 
     def refuse(self, reason: str, text: str, *, kind: str | None = None) -> HttpReply:
         """Say no in a shape that no client repeats."""

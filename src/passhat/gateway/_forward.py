@@ -84,9 +84,10 @@ class Forward:
 
 
 class Forwarding:
-    """Forwarding for one session."""
+    """Forwarding for one session. What we can't read is the provider's to refuse."""
 
     source = "live"
+    passes_on = True
 
     def __init__(self, forward: Forward, context: Context) -> None:
         self._forward = forward

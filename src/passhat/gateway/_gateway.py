@@ -29,7 +29,7 @@ from passhat.gateway._request import Request
 from passhat.gateway._session import Session, Workspace
 from passhat.gateway._wires import PATHS, Wire, bare
 from passhat.gateway._wires._errors import NO_RETRY, provider_error, speaks_anthropic
-from passhat.gateway._wires._shape import Observed, retry_count, text_of
+from passhat.gateway._wires._shape import Observed, retry_count
 
 if TYPE_CHECKING:
     from passhat.gateway._server import Server
@@ -227,16 +227,15 @@ def _beside(session: Session, http: HttpRequest) -> HttpReply | Relaying:
 def _begin(session: Session, wire: Wire, http: HttpRequest) -> HttpReply | Pending | Relaying:
     """Count a request to the model and find what answers it."""
     at = session.now()
-    read = _read(session, wire, http)
-    if isinstance(read, HttpReply):
-        return read
-    body, request = read
+    body, request, problem = _read(session, wire, http)
     with session.lock:
         refused = session.meter.begin(request.retry)
         session.models[request.model] = None
         exchange = Exchange(session, wire, http, body, request, session.meter.calls, at)
         if refused is not None:
             return exchange.refuse(refused, session.meter.describe(refused))
+        if problem is not None and not getattr(session.player, "passes_on", False):
+            return exchange.invalid(problem)
         exchange.fault = session.faults.strike(exchange.number)
         struck = None if exchange.fault is None else instead(exchange.fault)
         if isinstance(struck, HttpReply):
@@ -263,31 +262,23 @@ def _refusal(error: GatewayError) -> str:
     return "cassette" if isinstance(error, CassetteError) else "script"
 
 
-def _read(session: Session, wire: Wire, http: HttpRequest) -> tuple[Mapping[str, Any], Request] | HttpReply:
-    """The decoded body and the request, or the provider's 400."""
+def _read(session: Session, wire: Wire, http: HttpRequest) -> tuple[Mapping[str, Any], Request, BadRequest | None]:
+    """The decoded body and the request; as much of them as can be read where a provider would refuse it, and why."""
+    body: Any = None
     try:
         body = _decode(http.body)
         if not isinstance(body, dict):
             raise BadRequest("The body must be a JSON object.")
-        return body, wire.parse(body, http.body, http.headers, session.history)
+        return body, wire.parse(body, http.body, http.headers, session.history), None
     except BadRequest as error:
         problem = error
-        if isinstance(body, dict) and hasattr(session.player, "other"):
-            return body, Request(
-                wire.name, text_of(body.get("model")), (), raw=http.body, retry=retry_count(http.headers)
-            )
     except (msgspec.MsgspecError, RecursionError, UnicodeError, ValueError) as error:
-        problem = BadRequest(
-            f"We could not parse the JSON body of your request. ({str(error) or type(error).__name__})"
-        )
-    return provider_error(
-        wire.name == "messages",
-        problem.status,
-        str(problem),
-        request_id=session.new_id("req_"),
-        param=problem.param,
-        code=problem.code,
-    )
+        why = str(error) or type(error).__name__
+        problem = BadRequest(f"We could not parse the JSON body of your request. ({why})")
+    known = body if isinstance(body, dict) else {}
+    model = known.get("model")
+    retry = retry_count(http.headers)
+    return known, Request(wire.name, model if isinstance(model, str) else "", (), raw=http.body, retry=retry), problem
 
 
 def _key(headers: Mapping[str, str]) -> str:
