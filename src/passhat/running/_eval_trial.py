@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextvars
 import inspect
-import traceback
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
@@ -12,6 +11,7 @@ from typing import Any
 
 import passhat
 from passhat.facts import ErrorInfo, Grade, Status, Task, TrialRecord, decide
+from passhat.running._errors import error_info, message_of
 from passhat.running._eval_result import EvalResult, Rates, count_tasks, failures_of, rates_of
 from passhat.running._grading import FinalState, grade_all
 from passhat.running._plan import PlannedTrial
@@ -69,12 +69,11 @@ class SmallTrial:
 
     def failed(self, error: BaseException, seconds: float) -> TrialRecord:
         """The agent raised."""
-        info = ErrorInfo(_kind(error), _message(error), type(error).__name__, _traceback(error))
-        return self.record(Status.AGENT_ERROR, False, seconds, error=info, score=0.0)
+        return self.record(Status.AGENT_ERROR, False, seconds, error=error_info(_kind(error), error), score=0.0)
 
     def late(self, error: BaseException, seconds: float) -> TrialRecord:
         """Its deadline passed."""
-        info = ErrorInfo("timeout", _message(error), type(error).__name__)
+        info = ErrorInfo("timeout", message_of(error), type(error).__name__)
         return self.record(Status.TIMEOUT, False, seconds, error=info, score=0.0)
 
 
@@ -133,7 +132,7 @@ class Judge:
         try:
             answer: Any = self.passes(output, task)
         except Exception as error:
-            info = ErrorInfo("predicate_error", _message(error), type(error).__name__, _traceback(error))
+            info = error_info("predicate_error", error)
             return Grade(False, f"passes raised {info.type}: {info.message}", name="passes"), info
         if not isinstance(answer, bool):
             if inspect.iscoroutine(answer):
@@ -158,17 +157,6 @@ def _kind(error: BaseException) -> str:
         return "provider_error"
     kind = getattr(error, "kind", None)
     return f"agent_error:{kind}" if isinstance(kind, str) and kind else "agent_error"
-
-
-def _message(error: BaseException) -> str:
-    try:
-        return str(error)[:2000]
-    except Exception:
-        return f"<{type(error).__name__} whose text can't be made>"
-
-
-def _traceback(error: BaseException) -> str:
-    return "".join(traceback.format_exception(error, limit=-8))[-4000:]
 
 
 def summarise(

@@ -111,58 +111,70 @@ def open_environment(environment: Callable[[Any], Any], trial: Any, closing: con
     return opened
 
 
-async def grade_all(graders: Sequence[Grader], final: FinalState, seconds: float | None) -> tuple[Grade, ...]:
-    """One grade a grader, in order. None of them can break the run: what they do wrong becomes a grader error."""
+async def grade_all(
+    graders: Sequence[Grader], final: FinalState, seconds: float | None, *, names: Sequence[str] = ()
+) -> tuple[Grade, ...]:
+    """One grade a grader, in order, by their ``names``; each grader has ``seconds``.
+
+    None of them can break the run: what they do wrong becomes a grader error.
+    """
+    from passhat.graders import grader_names
+
     thread: TrialThread | None = None
     grades = []
-    for grader in graders:
+    for grader, name in zip(graders, names or grader_names(graders), strict=True):
         try:
             if is_async(grader):
-                grades.append(await within(start(_grade_async(grader, final)), seconds))
+                grades.append(await within(start(_grade_async(grader, final, name)), seconds))
             else:
                 thread = thread or TrialThread("passhat-grader")
-                grades.append(await within(thread.submit(_grade, grader, final), seconds))
+                grades.append(await within(thread.submit(_grade, grader, final, name), seconds))
         except DeadlinePassed as late:
-            grades.append(_no_grade(grader, f"TimeoutError: the grader {late}"))
+            grades.append(_no_grade(grader, name, f"TimeoutError: the grader {late}"))
             if thread is not None:
                 thread.close()
                 thread = None
         except Raised as raised:
-            grades.append(_no_grade(grader, f"{type(raised.error).__name__}: {raised.error}"))
+            grades.append(_no_grade(grader, name, f"{type(raised.error).__name__}: {raised.error}"))
     if thread is not None:
         thread.close()
     return tuple(grades)
 
 
-def _grade(grader: Grader, final: FinalState) -> Grade:
+def _grade(grader: Grader, final: FinalState, name: str) -> Grade:
     from passhat.graders import run_grader
 
-    with contextlib.ExitStack() as closing:
-        return run_grader(grader, final.copy(closing))
+    closing = contextlib.ExitStack()
+    try:
+        return run_grader(grader, final.copy(closing), name=name)
+    finally:
+        _close(closing)
 
 
-async def _grade_async(grader: Grader, final: FinalState) -> Grade:
+async def _grade_async(grader: Grader, final: FinalState, name: str) -> Grade:
     from passhat.graders import run_grader_async
 
-    with contextlib.ExitStack() as closing:
-        return await run_grader_async(grader, final.copy(closing))
+    closing = contextlib.ExitStack()
+    try:
+        return await run_grader_async(grader, final.copy(closing), name=name)
+    finally:
+        _close(closing)
 
 
-def _no_grade(grader: Grader, error: str) -> Grade:
-    """The error of a grader that was given up; it keeps the grader's own name, role and weight."""
-    role = getattr(grader, "role", Role.REQUIRED)
-    weight = getattr(grader, "weight", 1.0)
+def _close(closing: contextlib.ExitStack) -> None:
+    """Close a grader's copy. That this fails doesn't change its grade: it was only a copy."""
+    with contextlib.suppress(Exception):
+        closing.close()
+
+
+def _no_grade(grader: Grader, name: str, error: str) -> Grade:
+    """The error of a grader that was given up; it keeps the grader's own role and weight."""
+    role = getattr(grader, "role", None)
+    weight = getattr(grader, "weight", None)
     return Grade(
         None,
         error=error,
-        name=grader_name(grader),
+        name=name,
         role=role if isinstance(role, Role) else Role.REQUIRED,
         weight=float(weight) if isinstance(weight, int | float) else 1.0,
     )
-
-
-def grader_name(grader: Grader) -> str:
-    """What a grader is called when nothing else names it."""
-    inner: Any = grader.func if isinstance(grader, functools.partial) else grader
-    name = getattr(grader, "name", None) or getattr(inner, "__name__", None) or type(inner).__name__
-    return str(name).strip("<>")

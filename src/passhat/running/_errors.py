@@ -1,0 +1,64 @@
+"""Exceptions of user code as stored records, and what a run itself raises.
+
+PasshatError
+├── RunError             a run that can't start as it was asked for
+└── ResumeRefused        the suite is no longer the one that the run measured
+KeyboardInterrupt
+└── Interrupted          Ctrl-C ended a run, which can be resumed
+"""
+
+from __future__ import annotations
+
+import traceback
+from typing import TYPE_CHECKING
+
+from passhat.facts import ErrorInfo, PasshatError
+
+if TYPE_CHECKING:
+    from passhat.running._run import Run
+
+_MESSAGE = 2000
+_TRACEBACK = 4000
+
+
+class RunError(PasshatError, ValueError):
+    """A run that can't start as it was asked for; the message names the value and the way out."""
+
+
+class ResumeRefused(PasshatError):
+    """A run that the suite, as it is now, can't continue; ``reasons`` says why."""
+
+    def __init__(self, run_id: str, reasons: list[str]) -> None:
+        super().__init__(
+            f"{run_id} can't be resumed: {'; '.join(reasons)}. Start a new run, or force it and mix what was measured"
+        )
+        self.reasons = reasons
+
+
+class Interrupted(KeyboardInterrupt):
+    """Ctrl-C ended the run; ``run`` holds what was recorded, and ``passhat resume`` runs the rest."""
+
+    def __init__(self, run: Run) -> None:
+        super().__init__(f"interrupted; continue with: passhat resume {run.run_id}")
+        self.run = run
+
+
+def error_info(kind: str, error: BaseException) -> ErrorInfo:
+    """An exception as it is stored: message and the last frames of its traceback, both bounded."""
+    return ErrorInfo(kind, message_of(error), type(error).__name__, traceback_of(error))
+
+
+def message_of(error: BaseException) -> str:
+    """The exception's text, bounded; also where making it fails."""
+    try:
+        return str(error)[:_MESSAGE]
+    except Exception:
+        return f"<{type(error).__name__} whose text can't be made>"
+
+
+def traceback_of(error: BaseException) -> str:
+    """The last frames, in the words of the interpreter; empty where even that fails."""
+    try:
+        return "".join(traceback.format_exception(error, limit=-8))[-_TRACEBACK:]
+    except Exception:
+        return ""

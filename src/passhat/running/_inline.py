@@ -1,0 +1,84 @@
+"""Inline isolation: agents and graders run in this process. Quick, and it promises little.
+
+A sync agent runs on a daemon thread of its trial, together with ``prepare`` and ``environment``, so that what one opens
+the others can use. A deadline ends the wait; it can't stop the thread.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from passhat.facts import Grade, Limits
+from passhat.running._executor import Acted
+from passhat.running._grading import FinalState, grade_all
+from passhat.running._inline_trial import InlineTrial
+from passhat.running._models import Model
+from passhat.running._plan import PlannedTrial
+
+if TYPE_CHECKING:
+    from passhat.gateway import Gateway
+
+_PASSED = ("PATH", "HOME", "TMPDIR", "SYSTEMROOT", "USER", "LOGNAME", "SHELL")
+_PINNED = {"TZ": "UTC", "LANG": "C.UTF-8"}
+
+
+@dataclass(frozen=True, kw_only=True)
+class World:
+    """What all trials of a run share: the suite's parts, the gateway and the limits."""
+
+    agents: Mapping[str, Callable[..., Any]]
+    graders: Sequence[Callable[..., Any]]
+    grader_names: Sequence[str]
+    prepare: Callable[..., Any] | None
+    environment: Callable[..., Any] | None
+    template: Path | None
+    limits: Limits
+    gateway: Gateway
+    model: Model
+    host: Mapping[str, str]
+    pass_env: Sequence[str] = ()
+    set_env: Mapping[str, str] | None = None
+    clock: Callable[[], float] = time.monotonic
+
+    def variables(self) -> dict[str, str]:
+        """Variables for an agent's subprocess, without those of the model: an allowlist, and what the suite lets in."""
+        passed = {name: self.host[name] for name in (*_PASSED, *self.pass_env) if name in self.host}
+        return {**passed, **_PINNED, **(self.set_env or {})}
+
+
+class InlineExecutor:
+    """Runs trials in this process."""
+
+    isolation = "inline"
+    containment = "none"
+
+    def __init__(self, world: World) -> None:
+        self._world = world
+        self._folder: Path | None = None
+
+    async def act(self, planned: PlannedTrial) -> Acted:
+        """Run the agent of a trial once."""
+        return await InlineTrial(self._world, planned, self._make_folder).run()
+
+    async def grade(self, planned: PlannedTrial, acted: Acted) -> tuple[Grade, ...]:
+        """Grade a trial, each grader on its own copy of what the agent left."""
+        assert isinstance(acted.final, FinalState)
+        world = self._world
+        return await grade_all(world.graders, acted.final, world.limits.grade_seconds, names=world.grader_names)
+
+    async def close(self) -> None:
+        """Remove all workspaces."""
+        if self._folder is not None:
+            shutil.rmtree(self._folder, ignore_errors=True)
+
+    def _make_folder(self) -> Path:
+        if self._folder is None or not self._folder.is_dir():
+            self._folder = Path(tempfile.mkdtemp(prefix="passhat-"))
+        return Path(tempfile.mkdtemp(dir=os.path.realpath(self._folder)))

@@ -1,0 +1,88 @@
+"""A run that is set up and ready to go, and its life from the first trial to the last write."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from passhat.facts import Attempt
+from passhat.running._models import led_to
+from passhat.running._progress import Board
+from passhat.running._runner import Rules, Runner
+from passhat.running._seen import Seen
+from passhat.trial import ModelAccess
+
+if TYPE_CHECKING:
+    from passhat.gateway import Gateway
+    from passhat.records import RunWriter, WorkspaceStore
+    from passhat.running._executor import Executor
+    from passhat.running._plan import PlannedTrial
+    from passhat.running._runner import State
+
+
+@dataclass(kw_only=True)
+class Job:
+    """Everything a run needs. `go` runs it; `interrupt` ends it early, from any thread."""
+
+    writer: RunWriter
+    executor: Executor
+    gateway: Gateway
+    todo: list[PlannedTrial]
+    rules: Rules
+    board: Board
+    seen: Seen
+    store: WorkspaceStore | None
+    earlier: Mapping[tuple[str, str, int], tuple[Attempt, ...]] = field(default_factory=dict)
+    seconds_before: float = 0.0
+    runner: Runner | None = None
+    interrupted: bool = False
+
+    def interrupt(self) -> None:
+        """Start nothing more, and cut short what runs."""
+        self.interrupted = True
+        if self.runner is not None:
+            self.runner.interrupt()
+
+    async def go(self) -> State:
+        """Run the trials and write the end of the run; the run directory can be resumed whatever happens."""
+        began = self.rules.clock()
+        self.runner = Runner(
+            self.executor,
+            self.writer,
+            self.todo,
+            rules=self.rules,
+            board=self.board,
+            seen=self.seen,
+            store=self.store,
+            earlier=self.earlier,
+        )
+        if self.interrupted:
+            self.runner.interrupt()
+        with contextlib.ExitStack() as last:
+            last.callback(self.gateway.close)
+            last.callback(self.writer.close)
+            last.enter_context(led_to(ModelAccess(self.gateway.base_url, self.gateway.process_key)))
+            try:
+                await self.runner.run()
+            except asyncio.CancelledError:
+                self._finish(began)
+                raise
+            finally:
+                await self.executor.close()
+            state = self._finish(began)
+        self.board.ended(state)
+        return state
+
+    def _finish(self, began: float) -> State:
+        """Write how the run ended. Who answered is known for certain only once all trials ran."""
+        assert self.runner is not None
+        state, reason = self.runner.ending
+        changes: dict[str, Any] = {**self.seen.fields(), "stop_reason": reason}
+        if state == "finished":
+            changes["model_source"] = self.seen.source
+        seconds = self.seconds_before + self.rules.clock() - began
+        self.writer.finish(state, seconds=seconds, **changes)
+        return state

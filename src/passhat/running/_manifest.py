@@ -1,0 +1,123 @@
+"""The record of what a run measures, made before its first trial."""
+
+from __future__ import annotations
+
+import hashlib
+import platform
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import passhat
+from passhat.facts import GitState, Limits, Manifest, Task, digest
+from passhat.running._models import Model
+from passhat.running._plan import Order
+
+if TYPE_CHECKING:
+    from passhat.suite import Suite
+
+_NOT_OURS = {"site-packages", "dist-packages", ".venv", "venv", "node_modules"}
+
+
+def describe_run(
+    suite: Suite,
+    tasks: Sequence[Task],
+    *,
+    arms: Sequence[str],
+    trials: int,
+    seed: int,
+    order: Order,
+    concurrency: int,
+    limits: Limits,
+    model: Model,
+    isolation: str,
+    containment: str,
+) -> Manifest:
+    """The manifest of a run that is about to begin; its id and times are the writer's."""
+    from passhat.graders import grader_names, source_version
+    from passhat.suite import duplicate_inputs
+
+    root, git = project_of(suite.folder)
+    names = grader_names(suite.graders)
+    return Manifest(
+        run_id="",
+        suite=suite.name,
+        passhat=passhat.__version__,
+        source_file=None if suite.file is None else f"{_relative(suite.file, root)}::{suite.name}",
+        kind=suite.kind,
+        asked="scripted" if model.source == "scripted" else "evaluation",
+        model_source=model.source,
+        isolation=isolation,
+        containment=containment,
+        model_requested=model.requested,
+        trials=trials,
+        task_ids=tuple(task.id for task in tasks),
+        task_tags={task.id: task.tags for task in tasks if task.tags},
+        task_splits={task.id: task.split for task in tasks if task.split != "holdout"},
+        task_families={task.id: task.family for task in tasks if task.family is not None},
+        arms=tuple(arms),
+        seed=seed,
+        order=order,
+        concurrency=concurrency,
+        limits=limits,
+        missing_policy=suite.missing,
+        gates=tuple(str(gate) for gate in suite.gates),
+        undecided=suite.undecided,
+        tasks_hash=digest([task.hash for task in tasks]),
+        duplicate_inputs=duplicate_inputs(tasks),
+        graders={name: source_version(grader) for name, grader in zip(names, suite.graders, strict=True)},
+        files=project_files(root, suite.file),
+        git=git,
+        sampled_from=suite.sampled_from,
+        hand_picked=suite.hand_picked,
+        owner=suite.owner,
+        variance=tuple(suite.variance),
+        host=platform.node(),
+        platform=platform.platform(),
+        python=platform.python_version(),
+    )
+
+
+def project_of(folder: Path) -> tuple[Path, GitState | None]:
+    """The root of the project that a folder belongs to, and its commit; the folder itself outside a repository."""
+    top = _git(folder, "rev-parse", "--show-toplevel")
+    if not top:
+        return folder, None
+    commit = _git(folder, "rev-parse", "HEAD")
+    dirty = _git(folder, "status", "--porcelain", "--untracked-files=no")
+    return Path(top.strip()), GitState(commit.strip(), bool(dirty.strip())) if commit else None
+
+
+def _git(folder: Path, *words: str) -> str:
+    """What git says; empty when it can't be asked."""
+    try:
+        done = subprocess.run(
+            ["git", "-C", str(folder), *words], capture_output=True, text=True, timeout=10, check=True
+        )
+    except (OSError, subprocess.SubprocessError, ValueError):
+        return ""
+    return done.stdout
+
+
+def project_files(root: Path, suite_file: Path | None) -> dict[str, str]:
+    """Hashes of the project's own modules that this process has imported, and of the suite's file, by relative path."""
+    own = Path(passhat.__file__).parent
+    paths = set() if suite_file is None else {suite_file}
+    for module in list(sys.modules.values()):
+        name = getattr(module, "__file__", None)
+        if not isinstance(name, str) or not name.endswith(".py"):
+            continue
+        path = Path(name)
+        if path.is_relative_to(root) and not path.is_relative_to(own) and not _NOT_OURS & set(path.parts):
+            paths.add(path)
+    return {_relative(path, root): _hash(path) for path in sorted(paths) if path.is_file()}
+
+
+def _hash(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def _relative(path: Path, root: Path) -> str:
+    return path.relative_to(root).as_posix() if path.is_relative_to(root) else str(path)

@@ -1,0 +1,82 @@
+"""Which model answers a run, and leading user code to the gateway instead of to a provider."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from passhat.facts import ModelSource
+from passhat.running._errors import RunError
+from passhat.trial._live import CLEARED, ModelAccess
+
+if TYPE_CHECKING:
+    from passhat.suite import Suite
+
+_SECRET = re.compile(r"(KEY|TOKEN|SECRET|PASSWORD)$")
+
+
+class Model(msgspec.Struct, frozen=True):
+    """Who answers: ``mode()`` makes the gateway's mode for one session. ``requested`` is PROVIDER/NAME or None."""
+
+    mode: Callable[[], Any]
+    source: ModelSource
+    requested: str | None = None
+
+    @property
+    def name(self) -> str | None:
+        """The model's name without its provider."""
+        return None if self.requested is None else self.requested.partition("/")[2]
+
+
+def choose_model(suite: Suite, asked: str | None, environ: Mapping[str, str]) -> Model:
+    """The model of a run: the suite's own, else ``asked``, else its script or simulation, else what the host names.
+
+    The last is ``PASSHAT_MODEL``, and without that whatever the agent itself asks for, passed on to the base URL and
+    key that the host's environment names. Raises `RunError` when the suite and ``asked`` name different models.
+    """
+    from passhat.gateway import Forward, Script, Simulate
+
+    if suite.model and asked and suite.model != asked:
+        raise RunError(f"the suite asks for model {suite.model!r} and this run for {asked!r}; name one of them only")
+    named = suite.model or asked
+    if named is None and suite.script is not None:
+        replies = suite.script
+        return Model(lambda: Script(replies), "scripted")
+    if named is None and suite.simulation is not None:
+        simulation = Simulate(suite.simulation)
+        return Model(lambda: simulation, "simulated")
+    named = named or environ.get("PASSHAT_MODEL") or None
+    forward = Forward.as_asked(environ) if named is None else Forward.to_model(named, environ)
+    return Model(lambda: forward, "live", named)
+
+
+def secrets_of(environ: Mapping[str, str]) -> tuple[str, ...]:
+    """Values of the host's variables that look like keys: no record may hold them."""
+    return tuple(value for name, value in environ.items() if _SECRET.search(name.upper()) and len(value) >= 8)
+
+
+@contextmanager
+def led_to(access: ModelAccess) -> Iterator[None]:
+    """While inside, the usual clients of this process are led to the gateway by its environment.
+
+    All the variables that clients read are set or removed together, so that a client made at import time neither
+    raises nor reaches a provider. What was there before is put back.
+    """
+    before = dict(os.environ)
+    new = access.environ()
+    os.environ.update(new)
+    for name in CLEARED:
+        os.environ.pop(name, None)
+    try:
+        yield
+    finally:
+        for name in (*new, *CLEARED):
+            if name in before:
+                os.environ[name] = before[name]
+            else:
+                os.environ.pop(name, None)

@@ -1,0 +1,186 @@
+"""`run` and `resume`: a suite executed, recorded in a directory."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Collection, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Unpack
+
+from passhat.facts import Limits, Manifest, Status, Transcript, TrialRecord
+from passhat.running._errors import Interrupted
+from passhat.running._own_loop import own_loop
+from passhat.running._plan import Order
+from passhat.running._progress import Progress
+from passhat.running._setup import KEPT_BYTES, Asked, Options, Select, new_job, resumed_job
+
+if TYPE_CHECKING:
+    from passhat.records import RunReader
+    from passhat.running._job import Job
+    from passhat.suite import Suite
+
+
+class Run:
+    """A run directory, as it is now. ``path`` is the directory; `reader` gives everything else that is in it."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def __repr__(self) -> str:
+        return f"Run({str(self.path)!r})"
+
+    @property
+    def run_id(self) -> str:
+        """The name of the run."""
+        return self.path.name
+
+    @property
+    def reader(self) -> RunReader:
+        """A fresh reader of the directory."""
+        from passhat.records import RunReader
+
+        return RunReader(self.path)
+
+    @property
+    def manifest(self) -> Manifest:
+        """What was measured, read now."""
+        return self.reader.manifest
+
+    def trials(self) -> Iterator[TrialRecord]:
+        """The recorded trials, in the order in which they ended."""
+        return self.reader.trials()
+
+    def transcript(self, record: TrialRecord) -> Transcript | None:
+        """What happened in a trial."""
+        return self.reader.transcript(record)
+
+
+def run(
+    suite: Suite,
+    *,
+    trials: int | None = None,
+    concurrency: int | None = None,
+    seed: int | None = None,
+    order: Order | None = None,
+    model: str | None = None,
+    limits: Limits | None = None,
+    select: Select | None = None,
+    root: Path | str = ".passhat",
+    isolation: str = "inline",
+    progress: Progress | None = None,
+    retries: int = 2,
+    retry_wait: float = 1.0,
+    keep_bytes: int = KEPT_BYTES,
+    hook: Callable[[Any], None] | None = None,
+    clock: Callable[[], float] = time.monotonic,
+) -> Run:
+    """Execute a suite once: every task ``trials`` times, graded, recorded below ``root``.
+
+    What isn't given is taken from the suite; a seed that nobody gives is drawn, and recorded. ``select(tasks)`` returns
+    those to run. ``model`` is PROVIDER/NAME. ``retries`` bounds the re-runs after a failure of the provider or of the
+    environment; every attempt is kept, and after a failure of the provider ``retry_wait`` seconds pass, twice as many
+    each time. ``keep_bytes`` is the room for workspaces, failed trials first; 0 keeps none.
+    ``hook`` is called at each `passhat.records.WritePoint`; ``clock`` gives the seconds that are measured.
+
+    Works in a notebook too: trials run on threads of their own. The first Ctrl-C ends the run early, leaves it
+    resumable and raises `Interrupted`; a second one doesn't wait. In an agent only a real Ctrl-C is one: whatever its
+    own code raises, ``KeyboardInterrupt`` and ``SystemExit`` included, fails that trial and the run goes on.
+
+    Raises `PasshatError` for what can't be run, before anything is spent, and `passhat.records.RecordError` when the
+    directory can't be written.
+    """
+    asked = Asked(
+        trials=trials,
+        concurrency=concurrency,
+        seed=seed,
+        order=order,
+        model=model,
+        limits=limits,
+        select=select,
+        isolation=isolation,
+        progress=progress,
+        retries=retries,
+        retry_wait=retry_wait,
+        keep_bytes=keep_bytes,
+        hook=hook,
+        clock=clock,
+    )
+    return drive(new_job(suite, asked, root))
+
+
+async def run_async(suite: Suite, *, root: Path | str = ".passhat", **options: Unpack[Options]) -> Run:
+    """`run` on the running loop, with the same options; cancelling it leaves a run that can be resumed."""
+    job = new_job(suite, Asked(**options), root)
+    await job.go()
+    return Run(job.writer.path)
+
+
+def resume(
+    which: Path | str,
+    suite: Suite,
+    *,
+    concurrency: int | None = None,
+    model: str | None = None,
+    limits: Limits | None = None,
+    root: Path | str = ".passhat",
+    force: bool = False,
+    retry: Collection[Status] = (),
+    progress: Progress | None = None,
+    retries: int = 2,
+    retry_wait: float = 1.0,
+    keep_bytes: int = KEPT_BYTES,
+    hook: Callable[[Any], None] | None = None,
+    clock: Callable[[], float] = time.monotonic,
+) -> Run:
+    """Run exactly the trials that a run has no record of.
+
+    ``which`` is the path of the run, its id or a unique beginning or end of it, or "last". Tasks, number of trials,
+    seed and order are the run's. ``retry`` names statuses whose trials run once more. Limits of the run as a whole
+    start afresh. Raises `ResumeRefused` when tasks, graders, agent or model are no longer what the run measured, unless
+    forced, and `passhat.records.RunLocked` while another process writes the run.
+    """
+    from passhat.records import find_run
+
+    path = find_run(str(which), root)
+    asked = Asked(
+        concurrency=concurrency,
+        model=model,
+        limits=limits,
+        progress=progress,
+        retries=retries,
+        retry_wait=retry_wait,
+        keep_bytes=keep_bytes,
+        hook=hook,
+        clock=clock,
+    )
+    return drive(resumed_job(path, suite, asked, force=force, retry=retry))
+
+
+def drive(job: Job) -> Run:
+    """Run a job on a thread with a loop of its own, and wait. Ctrl-C reaches this thread only, never an agent's."""
+    over = threading.Event()
+    raised: list[BaseException] = []
+
+    def work() -> None:
+        try:
+            with own_loop() as runner:
+                runner.run(job.go())
+        except BaseException as error:
+            raised.append(error)
+        finally:
+            over.set()
+
+    threading.Thread(target=work, name="passhat-run", daemon=True).start()
+    interrupted = False
+    try:
+        over.wait()
+    except KeyboardInterrupt:
+        interrupted = True
+        job.interrupt()
+        over.wait()  # a second Ctrl-C ends this wait: the run stays as a kill would leave it, resumable
+    if raised:
+        raise raised[0]
+    if interrupted:
+        raise Interrupted(Run(job.writer.path))
+    return Run(job.writer.path)

@@ -1,0 +1,231 @@
+"""The runner: starts trials, a bounded number at once, and records each as it ends."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+import msgspec
+
+from passhat.facts import Attempt, ErrorInfo, Grade, Limits, Status, TrialRecord
+from passhat.running._errors import message_of
+from passhat.running._executor import Acted, Executor
+from passhat.running._plan import PlannedTrial
+from passhat.running._progress import Board
+from passhat.running._seen import Seen
+from passhat.running._verdict import is_graded, judge, runs_again
+
+if TYPE_CHECKING:
+    from passhat.records import RunWriter, WorkspaceStore
+
+State = Literal["finished", "interrupted", "stopped"]
+RETRIES = 2
+_DEFAULTS = Limits()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rules:
+    """How a runner goes about its work.
+
+    ``retries`` are the bounded re-runs that the status table speaks of. After a failure of the provider a re-run waits
+    ``retry_wait`` seconds, twice as long each time.
+    """
+
+    concurrency: int = 1
+    limits: Limits = _DEFAULTS
+    graded: bool = True
+    retries: int = RETRIES
+    retry_wait: float = 1.0
+    clock: Callable[[], float] = time.monotonic
+
+    def wait(self, status: Status, retry: int) -> float:
+        """Seconds to wait before a trial that ended so runs again for the ``retry``-th time."""
+        return self.retry_wait * 2.0 ** (retry - 1) if status is Status.PROVIDER_ERROR else 0.0
+
+
+class Runner:
+    """Runs the trials of one run. It alone writes to the run directory, and only whole trials.
+
+    A trial that is cut short by Ctrl-C or by the run's own limits leaves no record, so that a resume runs it.
+    """
+
+    def __init__(
+        self,
+        executor: Executor,
+        writer: RunWriter,
+        todo: Iterable[PlannedTrial],
+        *,
+        rules: Rules,
+        board: Board,
+        seen: Seen,
+        store: WorkspaceStore | None = None,
+        earlier: Mapping[tuple[str, str, int], tuple[Attempt, ...]] | None = None,
+    ) -> None:
+        self._executor = executor
+        self._writer = writer
+        self._todo = iter(todo)
+        self._rules = rules
+        self._board = board
+        self._seen = seen
+        self._store = store
+        self._earlier = earlier or {}
+        self._state: State = "finished"
+        self._reason: str | None = None
+        self._cut = asyncio.Event()
+        self._loop = asyncio.get_running_loop()
+        self._tokens_before = board.usage.tokens or 0
+        self._dollars_before = board.usage.dollars or 0.0
+
+    def interrupt(self) -> None:
+        """Start nothing more and cut short what runs. Safe to call from any thread, and after the end."""
+        with suppress(RuntimeError):  # the loop is closed: the run is over
+            self._loop.call_soon_threadsafe(self._end, "interrupted", "interrupted by the user", True)
+
+    async def run(self) -> tuple[State, str | None]:
+        """All trials; how the run ended, and why if it ended early. Raises what makes recording impossible."""
+        limits = self._rules.limits
+        timer = None
+        if limits.run_seconds is not None:
+            why = f"the run's limit of {limits.run_seconds:g} seconds was reached"
+            timer = self._loop.call_later(limits.run_seconds, self._end, "stopped", why, True)
+        workers = [asyncio.create_task(self._work()) for _ in range(self._rules.concurrency)]
+        watch = asyncio.create_task(self._cut.wait())
+        try:
+            await self._all_done(workers, watch)
+        except asyncio.CancelledError:
+            self._end("interrupted", "the task that ran it was cancelled", True)
+            raise
+        finally:
+            if timer is not None:
+                timer.cancel()
+            for task in (*workers, watch):
+                task.cancel()
+            await asyncio.gather(*workers, watch, return_exceptions=True)
+        return self._state, self._reason
+
+    @property
+    def ending(self) -> tuple[State, str | None]:
+        """How the run ended, so far as it has."""
+        return self._state, self._reason
+
+    async def _all_done(self, workers: list[asyncio.Task[None]], watch: asyncio.Task[bool]) -> None:
+        open_ones: set[asyncio.Task[None]] = set(workers)
+        while open_ones and not watch.done():
+            done, _ = await asyncio.wait({*open_ones, watch}, return_when=asyncio.FIRST_COMPLETED)
+            for task in open_ones & done:
+                task.result()
+            open_ones -= done
+
+    def _end(self, state: State, reason: str, cut: bool) -> None:
+        """Start no further trial; ``cut`` ends those that run, too. The first reason stands, but Ctrl-C beats it."""
+        if self._state == "finished" or state == "interrupted":
+            self._state, self._reason = state, reason
+        if cut:
+            self._cut.set()
+
+    async def _work(self) -> None:
+        for planned in self._todo:
+            self._board.started(planned)
+            try:
+                record = await self._trial(planned)
+            finally:
+                self._board.left()
+            self._board.finished(record)
+            self._check_spending()
+            if self._state != "finished":
+                return
+
+    async def _trial(self, planned: PlannedTrial) -> TrialRecord:
+        """One trial, run again as often as its status and the rules allow, graded and recorded."""
+        attempts = list(self._earlier.get(planned.key, ()))
+        retry = 0
+        while True:
+            acted = await self._executor.act(planned)
+            try:
+                self._board.spent(acted.usage)
+                self._check_spending()
+                retry += 1
+                if not runs_again(acted.status) or retry > self._rules.retries or self._state != "finished":
+                    return await self._finish(planned, acted, attempts)
+            finally:
+                acted.release()
+            attempts.append(Attempt(acted.status, acted.error, acted.seconds, acted.usage))
+            await asyncio.sleep(self._rules.wait(acted.status, retry))
+
+    async def _finish(self, planned: PlannedTrial, acted: Acted, attempts: list[Attempt]) -> TrialRecord:
+        grades = await self._executor.grade(planned, acted) if is_graded(acted.status) else ()
+        record = _record(planned, acted, grades, attempts, self._rules.graded)
+        record = await self._keep_workspace(record, acted)
+        try:
+            written = self._writer.append(record, acted.transcript)
+        except ValueError as error:  # something in it that no file can hold
+            written = self._writer.append(_unrecordable(record, error), None)
+        else:
+            self._seen.add(acted.transcript)
+        return written
+
+    async def _keep_workspace(self, record: TrialRecord, acted: Acted) -> TrialRecord:
+        if self._store is None or acted.workspace is None or not acted.workspace.is_dir():
+            return record
+        kept = await asyncio.to_thread(
+            self._store.keep,
+            acted.workspace,
+            task=record.task,
+            trial=record.trial,
+            passed=record.passed is True,
+            arm=record.arm,
+        )
+        notes = record.notes if kept.name else (*record.notes, f"workspace not kept: {kept.reason}")
+        return msgspec.structs.replace(record, workspace=kept.name, notes=notes)
+
+    def _check_spending(self) -> None:
+        limits, usage = self._rules.limits, self._board.usage
+        tokens = (usage.tokens or 0) - self._tokens_before
+        dollars = (usage.dollars or 0.0) - self._dollars_before
+        if limits.run_tokens is not None and tokens >= limits.run_tokens:
+            self._end("stopped", f"the run's limit of {limits.run_tokens} tokens was reached: {tokens} used", False)
+        if limits.run_dollars is not None and dollars >= limits.run_dollars:
+            why = f"the run's limit of {limits.run_dollars:g} dollars was reached: {dollars:.4g} spent"
+            self._end("stopped", why, False)
+
+
+def _record(
+    planned: PlannedTrial, acted: Acted, grades: tuple[Grade, ...], attempts: list[Attempt], graded: bool
+) -> TrialRecord:
+    verdict = judge(acted.status, grades, graded=graded)
+    task = planned.task
+    return TrialRecord(
+        task=task.id,
+        trial=planned.trial,
+        arm=planned.arm,
+        status=verdict.status,
+        passed=verdict.passed,
+        score=verdict.score,
+        grades=grades,
+        output=acted.output,
+        usage=acted.usage,
+        seconds=acted.seconds,
+        started=acted.started,
+        seed=planned.seed,
+        model=acted.model,
+        error=acted.error,
+        attempts=tuple(attempts),
+        tags=task.tags,
+        family=task.family,
+        split=task.split,
+        notes=acted.notes,
+        order=planned.position,
+        fingerprint=acted.transcript.fingerprint(),
+    )
+
+
+def _unrecordable(record: TrialRecord, error: ValueError) -> TrialRecord:
+    """The same trial without what can't be written: an agent error that says so."""
+    info = ErrorInfo("output", f"what the trial left can't be recorded: {message_of(error)}", type(error).__name__)
+    return msgspec.structs.replace(
+        record, status=Status.AGENT_ERROR, passed=False, output=None, grades=(), score=None, error=info, notes=()
+    )

@@ -1,0 +1,262 @@
+"""Turning a suite and what was asked for into a job: what can be refused is refused here, before anything is spent."""
+
+from __future__ import annotations
+
+import math
+import os
+import secrets
+import time
+from collections.abc import Callable, Collection, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypedDict
+
+import msgspec
+
+from passhat.facts import Limits, Manifest, Status, Task
+from passhat.running._errors import ResumeRefused, RunError
+from passhat.running._inline import InlineExecutor, World
+from passhat.running._job import Job
+from passhat.running._manifest import describe_run
+from passhat.running._models import choose_model, led_to, secrets_of
+from passhat.running._plan import Order, plan
+from passhat.running._progress import Board, Progress
+from passhat.running._runner import Rules
+from passhat.running._seen import Seen
+from passhat.trial import ModelAccess
+
+if TYPE_CHECKING:
+    from passhat.gateway import Gateway
+    from passhat.records import RunWriter
+    from passhat.suite import Suite
+
+Select = Callable[[Sequence[Task]], Sequence[Task]]
+ISOLATIONS = ("inline",)
+KEPT_BYTES = 200_000_000
+
+
+class Options(TypedDict, total=False):
+    """The keyword arguments that `passhat.run` and its like share; see there."""
+
+    trials: int | None
+    concurrency: int | None
+    seed: int | None
+    order: Order | None
+    model: str | None
+    limits: Limits | None
+    select: Select | None
+    isolation: str
+    retries: int
+    retry_wait: float
+    keep_bytes: int
+    progress: Progress | None
+    hook: Callable[[Any], None] | None
+    clock: Callable[[], float]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Asked:
+    """What is asked for beside the suite; None takes the suite's own word, else the default."""
+
+    trials: int | None = None
+    concurrency: int | None = None
+    seed: int | None = None
+    order: Order | None = None
+    model: str | None = None
+    limits: Limits | None = None
+    select: Select | None = None
+    isolation: str = "inline"
+    retries: int = 2
+    keep_bytes: int = KEPT_BYTES
+    progress: Progress | None = None
+    hook: Callable[[Any], None] | None = None
+    retry_wait: float = 1.0
+    clock: Callable[[], float] = time.monotonic
+
+    def check(self) -> None:
+        """Refuse what no run can have."""
+        for name, least in (("trials", 1), ("concurrency", 1), ("seed", 0), ("retries", 0), ("keep_bytes", 0)):
+            value = getattr(self, name)
+            if value is not None and (isinstance(value, bool) or not isinstance(value, int) or value < least):
+                raise RunError(f"{name}={value!r}: must be a whole number, {least} or more")
+        if isinstance(self.retry_wait, bool) or not 0 <= self.retry_wait < math.inf:
+            raise RunError(f"retry_wait={self.retry_wait!r}: must be a number of seconds, 0 or more")
+        if self.order not in (None, "task", "round", "shuffled"):
+            raise RunError(f"order={self.order!r}: must be 'task', 'round' or 'shuffled'")
+        if self.isolation not in ISOLATIONS:
+            raise RunError(f"isolation={self.isolation!r}: must be one of {', '.join(ISOLATIONS)}")
+
+
+class Setup:
+    """A suite with what was asked for, resolved: tasks, agents, model, limits."""
+
+    def __init__(self, suite: Suite, asked: Asked, *, selected: Callable[[Sequence[Task]], Sequence[Task]]) -> None:
+        asked.check()
+        self.suite = suite
+        self.asked = asked
+        self.host = dict(os.environ)
+        self.tasks = tuple(selected(suite.load_tasks()))
+        self.template = suite.template_path()
+        self.limits = asked.limits or suite.limits
+        self.model = choose_model(suite, asked.model, self.host)
+        self.trials = asked.trials or suite.trials
+        self.order: Order = asked.order or suite.order
+        self.concurrency = asked.concurrency or suite.concurrency or 1
+        self.seed = _first(asked.seed, suite.seed)
+
+    def open(self, gateway: Gateway) -> tuple[InlineExecutor, dict[str, Any]]:
+        """The executor, and the agents by arm; they are imported led to the gateway."""
+        from passhat.graders import grader_names
+
+        suite = self.suite
+        with led_to(ModelAccess(gateway.base_url, gateway.process_key)):
+            agents = suite.arms()
+        world = World(
+            agents=agents,
+            graders=tuple(suite.graders),
+            grader_names=grader_names(suite.graders),
+            prepare=suite.prepare,
+            environment=suite.environment,
+            template=self.template,
+            limits=self.limits,
+            gateway=gateway,
+            model=self.model,
+            host=self.host,
+            pass_env=tuple(suite.pass_env),
+            set_env=suite.set_env,
+            clock=self.asked.clock,
+        )
+        return InlineExecutor(world), agents
+
+    def manifest(self, arms: Sequence[str], executor: InlineExecutor, **fixed: Any) -> Manifest:
+        """What the run would measure."""
+        return describe_run(
+            self.suite,
+            self.tasks,
+            arms=arms,
+            trials=fixed.get("trials", self.trials),
+            seed=fixed.get("seed", self.seed),
+            order=fixed.get("order", self.order),
+            concurrency=self.concurrency,
+            limits=self.limits,
+            model=self.model,
+            isolation=executor.isolation,
+            containment=executor.containment,
+        )
+
+    @property
+    def secrets(self) -> tuple[str, ...]:
+        """What no record may hold."""
+        return secrets_of(self.host)
+
+    def job(self, gateway: Gateway, executor: InlineExecutor, writer: RunWriter, passed: Collection[str] = ()) -> Job:
+        """The job for a writer, with all trials that its run has no record of."""
+        from passhat.records import WorkspaceStore
+
+        manifest, asked = writer.manifest, self.asked
+        everything = plan(self.tasks, manifest.trials, order=manifest.order, seed=manifest.seed, arms=manifest.arms)
+        todo = [planned for planned in everything if planned.key not in writer.completed]
+        rules = Rules(
+            concurrency=self.concurrency,
+            limits=self.limits,
+            graded=bool(self.suite.graders),
+            retries=asked.retries,
+            retry_wait=asked.retry_wait,
+            clock=asked.clock,
+        )
+        store = WorkspaceStore(writer.path, max_bytes=asked.keep_bytes, passed=passed) if asked.keep_bytes else None
+        return Job(
+            writer=writer,
+            executor=executor,
+            gateway=gateway,
+            todo=todo,
+            rules=rules,
+            board=Board(len(everything), asked.progress, rules.clock),
+            seen=Seen(),
+            store=store,
+            earlier=writer.retried,
+            seconds_before=manifest.seconds or 0.0,
+        )
+
+
+def _first(asked: int | None, own: int | None) -> int:
+    """The seed asked for, else the suite's own, else one drawn now: it is recorded either way."""
+    if asked is not None:
+        return asked
+    return secrets.randbelow(2**31) if own is None else own
+
+
+def everything(tasks: Sequence[Task]) -> Sequence[Task]:
+    """All tasks."""
+    return tasks
+
+
+def new_job(suite: Suite, asked: Asked, root: Path | str) -> Job:
+    """Set up a new run: its directory exists afterwards, nothing has run."""
+    from passhat.gateway import Gateway
+    from passhat.records import RunWriter
+
+    setup = Setup(suite, asked, selected=asked.select or everything)
+    with ExitStack() as undo:
+        gateway = Gateway()
+        undo.callback(gateway.close)
+        executor, agents = setup.open(gateway)
+        manifest = setup.manifest(tuple(agents), executor)
+        writer = RunWriter.create(manifest, root=root, redact=setup.secrets, hook=asked.hook)
+        undo.callback(writer.close)
+        job = setup.job(gateway, executor, writer)
+        undo.pop_all()
+        return job
+
+
+def resumed_job(path: Path, suite: Suite, asked: Asked, *, force: bool, retry: Collection[Status]) -> Job:
+    """Set up the rest of a run, after checking that the suite is still what the run measured."""
+    from passhat.gateway import Gateway
+    from passhat.records import RunReader, open_for_resume, resume_refusal
+
+    old = RunReader(path).manifest
+    setup = Setup(suite, asked, selected=lambda tasks: _as_before(tasks, old.task_ids))
+    with ExitStack() as undo:
+        gateway = Gateway()
+        undo.callback(gateway.close)
+        executor, agents = setup.open(gateway)
+        new = setup.manifest(tuple(agents), executor, trials=old.trials, seed=old.seed, order=old.order)
+        if old.state == "finished":  # it says who answered, not who was to answer
+            new = msgspec.structs.replace(new, model_source=old.model_source)
+        reasons = resume_refusal(old, new, forced=force)
+        if reasons:
+            raise ResumeRefused(old.run_id, reasons)
+        writer = open_for_resume(path, retry=retry, redact=setup.secrets, hook=asked.hook)
+        undo.callback(writer.close)
+        job = setup.job(gateway, executor, writer, _kept_of_passed(path))
+        _look_back(path, job)
+        undo.pop_all()
+        return job
+
+
+def _as_before(tasks: Sequence[Task], ids: Sequence[str]) -> Sequence[Task]:
+    """The tasks that the run has, in its order; those that are gone are missed by the comparison that follows."""
+    known = {task.id: task for task in tasks}
+    return [known[name] for name in ids if name in known]
+
+
+def _kept_of_passed(path: Path) -> set[str]:
+    from passhat.records import RunReader
+
+    return {record.workspace for record in RunReader(path).trials() if record.passed and record.workspace}
+
+
+def _look_back(path: Path, job: Job) -> None:
+    """Count what the run recorded before, one record at a time."""
+    from passhat.records import RecordError, RunReader
+
+    reader = RunReader(path)
+    for record in reader.trials():
+        job.board.add_earlier(record)
+        try:
+            transcript = reader.transcript(record)
+        except RecordError:
+            continue  # the record counts; the report says that its transcript is damaged
+        if transcript is not None:
+            job.seen.add(transcript)

@@ -1,0 +1,55 @@
+"""What a trial's status and grades make of it: the status table of `passhat.facts`, applied."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from passhat.facts import RULES, Counts, ErrorInfo, Grade, Grading, Status, decide
+from passhat.facts._grades import Verdict
+
+
+def is_graded(status: Status) -> bool:
+    """Whether graders look at a trial that ended so."""
+    return RULES[status].grading in (Grading.YES, Grading.FOR_SCORE)
+
+
+def runs_again(status: Status) -> bool:
+    """Whether a trial that ended so may be run again, a bounded number of times."""
+    return RULES[status].again == "bounded"
+
+
+def judge(status: Status, grades: Sequence[Grade], *, graded: bool) -> Verdict:
+    """Passed, score and final status of a trial. ``graded``: the suite has graders.
+
+    >>> judge(Status.TIMEOUT, [Grade(True)], graded=True)
+    Verdict(passed=False, score=1.0, status=<Status.TIMEOUT: 'timeout'>)
+    """
+    rule = RULES[status]
+    if rule.grading is Grading.YES:
+        return decide(grades)
+    if rule.grading is Grading.FOR_SCORE:
+        return Verdict(False, decide(grades).score, status)
+    if rule.counts is Counts.FAILURE:
+        return Verdict(False, 0.0 if graded else None, status)
+    return Verdict(None, None, status)
+
+
+def status_of(
+    *, limit: ErrorInfo | None, provider: ErrorInfo | None, late: ErrorInfo | None, raised: ErrorInfo | None
+) -> tuple[Status, ErrorInfo | None]:
+    """How the agent's part ended, by the strength of the evidence.
+
+    A limit that the gateway or we saw reached beats everything. A provider that failed in its last answer beats what
+    the agent then did, if the agent failed. A deadline beats what the agent said.
+
+    >>> status_of(limit=None, provider=ErrorInfo("provider", "503"), late=None, raised=None)[0]
+    <Status.COMPLETED: 'completed'>
+    """
+    if limit is not None:
+        return Status.LIMIT, limit
+    failed = late or raised
+    if provider is not None and failed is not None:
+        return Status.PROVIDER_ERROR, provider
+    if late is not None:
+        return Status.TIMEOUT, late
+    return (Status.COMPLETED, None) if raised is None else (Status.AGENT_ERROR, raised)
