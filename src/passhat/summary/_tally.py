@@ -22,18 +22,20 @@ _REASON = 500
 class GraderTally:
     """What one grader said of one task."""
 
-    __slots__ = ("errors", "example", "n", "passed", "role", "score", "scored", "unknown")
+    __slots__ = ("error", "errors", "example", "n", "passed", "role", "score", "scored", "unknown")
 
     def __init__(self, role: str) -> None:
         self.role = role
         self.n = self.passed = self.errors = self.unknown = self.scored = 0
         self.score = 0.0
         self.example: Example | None = None
+        self.error: str | None = None
 
     def add(self, record: TrialRecord, grade: Grade) -> None:
-        """Count one grade."""
+        """Count one grade; keep the first failure and the first error to show."""
         if grade.error is not None:
             self.errors += 1
+            self.error = self.error or grade.error[:_REASON]
         elif grade.passed is None:
             self.unknown += 1
         else:
@@ -42,10 +44,8 @@ class GraderTally:
             if (value := grade.score_value) is not None:
                 self.score += value
                 self.scored += 1
-        reason = grade.error if grade.error is not None else grade.reason
-        worse = self.example is None and grade.passed is not True
-        if worse:
-            self.example = Example(record.task, record.trial, reason[:_REASON])
+        if self.example is None and grade.passed is False:
+            self.example = Example(record.task, record.trial, grade.reason[:_REASON])
 
 
 class TaskTally:

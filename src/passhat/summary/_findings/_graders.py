@@ -15,7 +15,8 @@ def grader_errors(evidence: Evidence) -> Iterator[Finding]:
     """A grader that fails is not a pass."""
     for grader in evidence.report.graders:
         if grader.errors:
-            reason = f": {grader.example.reason}" if grader.example and grader.example.reason else ""
+            seen = [task.graders[grader.name].error for task in evidence.headline.tasks if grader.name in task.graders]
+            reason = next((f": {error}" for error in seen if error), "")
             yield Finding(
                 "grader-errors",
                 "error" if not grader.n else "warning",

@@ -1,0 +1,65 @@
+"""The last lines: findings, gates, and what to do next."""
+
+from __future__ import annotations
+
+import shlex
+
+from passhat.reporting._blocks import BAD, DIM, GOOD, STRONG, WARN, Page
+from passhat.reporting._tables import worst_first
+from passhat.reporting._text import clean
+from passhat.summary import ExitCode, Report
+
+_SEVERITY = {"error": ("✗", BAD), "warning": ("!", WARN), "note": ("·", DIM)}
+_VERDICT = {"met": ("✓", GOOD), "not met": ("✗", BAD), "undecided": ("?", WARN), "incomplete": ("!", BAD)}
+
+
+def conclusions(page: Page, report: Report, run: str | None) -> None:
+    """Findings, gates, next commands."""
+    if report.findings:
+        page.heading("Before you rely on this")
+        for finding in report.findings:
+            sign, style = _SEVERITY[finding.severity]
+            page.bullet(sign, style, (clean(finding.message, 800), DIM if finding.severity == "note" else ""))
+    if report.gates:
+        page.heading("Gates")
+        for gate in report.gates:
+            sign, style = _VERDICT[gate.verdict]
+            page.bullet(sign, style, (clean(gate.gate, 200), STRONG), "  ", (gate.verdict, style))
+            page.line((clean(gate.message, 400), DIM), indent=4)
+    if outcome := outcome_of(report):
+        page.gap()
+        page.line(outcome)
+    if run:
+        page.heading("Next")
+        for command, why in next_commands(report, run):
+            if page.fits(f"{command}   {why}", 2):
+                page.line(command, (f"   {why}", DIM), indent=2)
+            else:
+                page.line(command, indent=2, hang=6)
+                page.line((why, DIM), indent=6)
+
+
+def outcome_of(report: Report) -> tuple[str, str] | None:
+    """What the exit code means here; None when all is fine."""
+    words = {
+        ExitCode.GATE_NOT_MET: "a gate is not met",
+        ExitCode.INCOMPLETE: "incomplete: trials are missing, and they could change the answer",
+        ExitCode.UNDECIDED: "a gate is undecided: more trials may decide it",
+    }
+    said = words.get(ExitCode(report.exit_code))
+    return None if said is None else (f"Exit code {report.exit_code}: {said}.", BAD)
+
+
+def next_commands(report: Report, run: str) -> list[tuple[str, str]]:
+    """Commands worth typing next, and why."""
+    name = shlex.quote(clean(run))
+    commands = []
+    if {"not_started", "interrupted"} & set(report.missing):
+        commands.append((f"passhat resume {name}", "run what is missing"))
+    failing = next((row for row in worst_first(report.by_task) if "-" in row.outcomes), None)
+    if failing is not None:
+        task, trial = shlex.quote(clean(failing.task)), failing.outcomes.index("-")
+        commands.append((f"passhat show {name} {task} {trial}", "read a failed trial"))
+    commands.append((f"passhat show {name}", "list all trials"))
+    commands.append((f"passhat report {name} --json", "the numbers for a program"))
+    return commands

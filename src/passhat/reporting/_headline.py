@@ -1,0 +1,144 @@
+"""The first lines: what this is, and how often it works."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import TypeAlias
+
+from rich.text import Text
+
+from passhat.reporting._blocks import BAD, DIM, GOOD, STRONG, WARN, Cell, Column, Page
+from passhat.reporting._text import clean, count, dollars, rate, seconds, span, tokens
+from passhat.summary import Rate, Report, is_rate_of_an_agent
+
+Part: TypeAlias = tuple[str, str] | str
+_FEW_KS = (1, 2, 3, 5, 8, 10, 20, 50, 100)
+_ROWS = 7
+
+
+def head(page: Page, report: Report, run: str | None) -> None:
+    """Title, and one line of what was run."""
+    style = STRONG if is_rate_of_an_agent(report.run) else f"{STRONG} {WARN}"
+    title, _, rest = clean(report.title, 200).partition(": ")
+    page.line((title, style), (f": {rest}" if rest else "", WARN))
+    parts = [clean(report.run.suite, 60)] if report.run.suite not in report.title else []
+    if report.arm:
+        parts.append(f"arm {clean(report.arm, 40)}")
+    parts.append(size_of(report))
+    if when := moment(report.run.started):
+        parts.append(when)
+    parts.append(f"isolation {clean(report.isolation, 30)}")
+    page.line((" · ".join(parts), DIM))
+    if run:
+        page.line((f"run {clean(run, 200)}", DIM))
+
+
+def size_of(report: Report) -> str:
+    """Tasks and trials in a few words."""
+    planned = [row.n + (row.missing if report.trials.policy != "fail" else 0) for row in report.by_task]
+    planned = [number for number in planned if number]
+    if not planned:
+        return count(report.tasks, "task")
+    least, most = min(planned), max(planned)
+    each = count(most, "trial") if least == most else f"{least} to {most} trials"
+    return f"{count(report.tasks, 'task')} × {each}"
+
+
+def moment(text: str) -> str:
+    """A UTC time as people write it; empty when it isn't one."""
+    try:
+        return f"{datetime.fromisoformat(text):%Y-%m-%d %H:%M} UTC"
+    except ValueError:
+        return ""
+
+
+def headline(page: Page, report: Report) -> None:
+    """The rates with both intervals, then what belongs beside them."""
+    rows = chosen_ks(report.pass_hat)
+    page.gap()
+    if not rows or report.pass_at_1 is None:
+        page.line(("No trial has a verdict: there is no rate to show.", BAD))
+    else:
+        _rates(page, report, rows)
+    page.gap()
+    for label, parts in _asides(report):
+        page.bullet(f"{label:<8}", DIM, *parts)
+
+
+def chosen_ks(rates: tuple[Rate, ...]) -> list[int]:
+    """The k to show: all of a few, else the telling ones and the last."""
+    ks = [each.k for each in rates]
+    return ks if len(ks) <= _ROWS else [k for k in ks if k in _FEW_KS or k == ks[-1]]
+
+
+def _rates(page: Page, report: Report, ks: list[int]) -> None:
+    """pass^k beside pass@k; on a narrow page one below the other."""
+    hat, at = _columns("pass^k"), _columns("pass@k")
+    levels = f"{report.level * 100:g} % intervals"
+    page.line(
+        ("pass^k", STRONG), (": all of k tries pass · ", DIM), ("pass@k", STRONG), (f": at least one · {levels}", DIM)
+    )
+    key = Column("\nk", "right")
+    if page.width >= 78:
+        bar = Text("│", DIM)
+        cells: list[list[Cell]] = [
+            [str(k), *_cells(report.rate(k, hat=True)), bar, *_cells(report.rate(k))] for k in ks
+        ]
+        page.columns([key, *hat, Column("\n│"), *at], cells)
+        return
+    page.columns([key, *hat], [[str(k), *_cells(report.rate(k, hat=True))] for k in ks])
+    page.columns([key, *at], [[str(k), *_cells(report.rate(k))] for k in ks])
+
+
+def _columns(name: str) -> list[Column]:
+    return [Column(f"\n{name}", "right"), Column("these\ntasks", "right"), Column("tasks like\nthese", "right")]
+
+
+def _cells(row: Rate | None) -> list[Text]:
+    if row is None:
+        return [Text("–", DIM)] * 3
+    like = Text(span(row.tasks_like_these), "" if row.tasks_like_these else DIM)
+    return [Text(rate(row.estimate), STRONG), Text(span(row.these_tasks)), like]
+
+
+def _asides(report: Report) -> list[tuple[str, list[Part]]]:
+    """Lines of a label and parts: what is missing, the tasks' verdicts, partial credit, the cost."""
+    lines: list[tuple[str, list[Part]]] = []
+    trials = report.trials
+    if trials.missing:
+        first = report.rate(1)
+        bounds = ""
+        if first is not None and first.if_missing is not None:
+            low, high = first.if_missing
+            bounds = f"; pass@1 is {rate(low)} if all failed, {rate(high)} if all passed"
+        lines.append(("missing", [(f"{trials.missing} of {count(trials.planned, 'trial')}", BAD), bounds]))
+    styles = {"solid": GOOD, "flaky": WARN, "never": BAD, "too few": DIM, "untested": BAD}
+    parts: list[Part] = []
+    for verdict, style in styles.items():
+        if number := report.verdicts.get(verdict):
+            parts += [", " if parts else "", (f"{number} {verdict}", style)]
+    if parts:
+        flips = "" if report.flip_rate is None else f"; {report.flip_rate * 100:.0f} % of them flip"
+        lines.append(("tasks", [*parts, (flips, DIM)]))
+    if report.score is not None and report.score.partial_credit:
+        score = report.score
+        like = f", tasks like these {span(score.tasks_like_these)}" if score.tasks_like_these else ""
+        lines.append(("score", [(rate(score.estimate), STRONG), f"  these tasks {span(score.these_tasks)}{like}"]))
+    if spent := _spent(report):
+        lines.append(("spent", [spent]))
+    return lines
+
+
+def _spent(report: Report) -> str:
+    usage = report.usage
+    known = []
+    if usage.model_calls:
+        known.append(count(usage.model_calls, "model call"))
+    for name, value, words in (
+        ("tokens", usage.tokens, f"{tokens(usage.tokens)} tokens"),
+        ("dollars", usage.dollars, dollars(usage.dollars)),
+        ("seconds", usage.seconds, f"{seconds(usage.seconds)} of agent time"),
+    ):
+        if value is not None:
+            known.append(f"at least {words}" if name in usage.partial else words)
+    return ", ".join(known)

@@ -1,0 +1,173 @@
+"""The tables of a report: tasks, tags, failures, graders."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rich.text import Text
+
+from passhat.reporting._blocks import BAD, DIM, GOOD, STRONG, WARN, Cell, Column, Page
+from passhat.reporting._text import clean, count, dollars, rate, seconds, span, tokens
+from passhat.summary import Report, TaskRow
+
+VERDICT_STYLE = {"solid": GOOD, "flaky": WARN, "never": BAD, "too few": DIM, "untested": BAD}
+_DOTS = {"+": ("●", GOOD), "-": ("○", BAD), "?": ("?", WARN)}
+_MOST_DOTS = 20
+_NAME = 34
+
+
+def worst_first(rows: Sequence[TaskRow]) -> list[TaskRow]:
+    """Tasks without a verdict, then by their rate, the lowest first; equals stay in the suite's order."""
+    return sorted(rows, key=lambda row: (row.estimate is not None, row.estimate or 0.0, -row.n))
+
+
+def listed(report: Report, most: int) -> tuple[list[TaskRow], list[TaskRow]]:
+    """The tasks to show, and those that are left out.
+
+    Where not all fit, solid ones go first, and those never solved take half the room at most: flaky ones are news too.
+    """
+    rows = worst_first(report.by_task)
+    if len(rows) <= most:
+        return rows, []
+    flaky = [row for row in rows if row.verdict == "flaky"]
+    others = [row for row in rows if row.verdict not in ("flaky", "solid")]
+    room = max(most - len(flaky), most - most // 2)
+    shown = [*others[:room], *flaky[: most - min(room, len(others))]] or rows[: min(3, most)]
+    return shown, [row for row in rows if row not in shown]
+
+
+def tasks(page: Page, report: Report, most: int) -> None:
+    """The tasks, worst first."""
+    shown, rest = listed(report, most)
+    if not shown:
+        return
+    page.heading("Tasks", "worst first" if len(report.by_task) > 1 else "")
+    columns, rows = _task_table(report, shown, wide=page.width >= 90)
+    page.columns(columns, rows)
+    if rest:
+        words = ", ".join(
+            f"{sum(row.verdict == verdict for row in rest)} {verdict}"
+            for verdict in VERDICT_STYLE
+            if any(row.verdict == verdict for row in rest)
+        )
+        page.line((f"… {len(rest)} more: {words}", DIM), indent=2)
+
+
+def _task_table(report: Report, shown: list[TaskRow], *, wide: bool) -> tuple[list[Column], list[list[Cell]]]:
+    """Columns that hold something, and their cells."""
+    scores = report.score is not None and report.score.partial_credit
+    tuned = any(row.split == "tune" for row in shown) and any(row.split != "tune" for row in report.by_task)
+    timed = any(row.seconds is not None for row in shown)
+    counted = wide and any(row.tokens is not None for row in shown)
+    priced = wide and any(row.dollars is not None for row in shown)
+    columns = [Column("task", shrinks=True, most=_NAME, least=26), Column("trials"), Column("passed", "right")]
+    columns += [Column("rate", "right", drops=3), Column("interval", "right", drops=4), Column("verdict")]
+    columns += [Column("score", "right", drops=5)] * scores + [Column("a trial", "right", drops=6)] * timed
+    columns += [Column("tokens", "right", drops=8)] * counted + [Column("cost", "right", drops=7)] * priced
+    rows: list[list[Cell]] = []
+    for row in shown:
+        name = clean(row.task, 200) + (" (tune)" if tuned and row.split == "tune" else "")
+        cells: list[Cell] = [Text(name), dots(row.outcomes), f"{row.c}/{row.n}", rate(row.estimate, 2)]
+        cells += [Text(span(row.interval, 2), DIM), Text(row.verdict, VERDICT_STYLE[row.verdict])]
+        cells += [rate(row.score, 2)] * scores
+        cells += [seconds(_each(row.seconds, row.ran))] * timed
+        cells += [tokens(_each(row.tokens, row.ran))] * counted + [dollars(_each(row.dollars, row.ran))] * priced
+        rows.append(cells)
+    return columns, rows
+
+
+def _each(total: float | None, trials: int) -> float | None:
+    return None if total is None or not trials else total / trials
+
+
+def dots(outcomes: str) -> Text:
+    """One sign a trial: passed, failed, missing."""
+    text = Text()
+    for outcome in outcomes[:_MOST_DOTS]:
+        text.append(*_DOTS[outcome])
+    if len(outcomes) > _MOST_DOTS:
+        text.append("…", DIM)
+    return text
+
+
+def tags(page: Page, report: Report) -> None:
+    """pass@1 by tag, and by split when there are two."""
+    rows = [*report.by_tag, *(report.by_split if len(report.by_split) > 1 else ())]
+    if not rows:
+        return
+    page.heading("By tag" if report.by_tag else "By split")
+    columns = [Column("", shrinks=True, most=_NAME), Column("tasks", "right"), Column("passed", "right")]
+    columns += [Column("pass@1", "right"), Column("these tasks", "right", drops=1)]
+    worst = sorted(report.by_tag, key=lambda row: (row.estimate is not None, row.estimate or 0.0))
+    splits = list(report.by_split) if len(report.by_split) > 1 else []
+    shown = [(clean(row.name, 100), row) for row in worst[:12]] + [(f"split {row.name}", row) for row in splits]
+    page.columns(
+        columns,
+        [
+            [name, str(row.tasks), f"{row.c}/{row.n}", rate(row.estimate), Text(span(row.these_tasks), DIM)]
+            for name, row in shown
+        ],
+    )
+    if len(worst) > 12:
+        page.line((f"… {len(worst) - 12} more tags", DIM), indent=2)
+
+
+_WORDS = {
+    "completed": "failed by its grades",
+    "agent_error": "the agent raised",
+    "timeout": "timeout",
+    "limit": "limit reached",
+    "provider_error": "the provider failed",
+    "environment_error": "the environment failed",
+    "simulator_error": "the simulated user failed",
+    "unresolved": "a grade is unknown",
+    "grader_error": "a grader failed",
+    "interrupted": "interrupted",
+    "not_started": "not started",
+}
+
+
+def failures(page: Page, report: Report) -> None:
+    """How trials failed or went missing, and one error of each kind."""
+    if not report.failures and not report.missing:
+        return
+    failed = sum(report.failures.values())
+    page.heading("Failures", f"{failed} of {count(report.trials.counted, 'trial')}" if failed else "")
+    rows: list[list[Cell]] = [
+        [str(number), Text(_WORDS.get(status, status))] for status, number in report.failures.items()
+    ]
+    rows += [
+        [str(number), Text(f"missing: {_WORDS.get(status, status)}", WARN)] for status, number in report.missing.items()
+    ]
+    for number, what in rows:
+        page.line(f"{number:>5}  ", (what.plain, str(what.style)) if isinstance(what, Text) else what, indent=2)
+    for error in report.errors[:5]:
+        kind = clean(error.type or error.kind, 60)
+        where = f"{clean(error.example.task, 60)} #{error.example.trial}"
+        page.bullet(
+            "·", DIM, f"{error.count} × ", (kind, STRONG), f": {clean(error.example.reason, 300)}", (f"  {where}", DIM)
+        )
+    if len(report.errors) > 5:
+        page.line((f"… {len(report.errors) - 5} more kinds of error", DIM), indent=2)
+
+
+def graders(page: Page, report: Report) -> None:
+    """How often each grader was satisfied: invariants, measured."""
+    if not report.graders:
+        return
+    page.heading("Graders", "each over the trials it judged")
+    columns = [Column("", shrinks=True, most=_NAME), Column("passed", "right"), Column("rate", "right")]
+    columns += [Column("these tasks", "right", drops=1), Column("")]
+    rows: list[list[Cell]] = []
+    for row in report.graders:
+        asides = [row.role] if row.role != "required" else []
+        asides += [f"{row.errors} errors"] * bool(row.errors) + [f"{row.unknown} unknown"] * bool(row.unknown)
+        cells: list[Cell] = [clean(row.name, 100), f"{row.passed}/{row.n}", Text(rate(row.estimate), STRONG)]
+        rows.append([*cells, Text(span(row.these_tasks), DIM), Text(", ".join(asides), WARN if row.errors else DIM)])
+    page.columns(columns, rows)
+    for row in report.graders:
+        if row.example is not None and row.example.reason and row.passed < row.n:
+            where = f"{clean(row.example.task, 60)} #{row.example.trial}"
+            page.bullet(
+                "·", DIM, (clean(row.name, 60), STRONG), f": {clean(row.example.reason, 240)}", (f"  {where}", DIM)
+            )

@@ -1,0 +1,130 @@
+"""Text from users and models, made safe to show, and numbers as people read them."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Sequence
+
+_JOINERS = "\u200c\u200d"  # needed by some scripts and by emoji; they move nothing
+_HARMLESS = re.compile(r"[ -~]*")
+
+
+def clean(text: str, limit: int | None = None) -> str:
+    """One line that can't touch a terminal: control characters, escapes and bidi marks are shown, not sent.
+
+    Line ends and tabs become spaces. ``limit`` is the greatest length in characters; what is cut ends in "…".
+
+    >>> clean("red \\x1b[31m text\\n\\u202eabc")
+    'red \\\\x1b[31m text \\\\u202eabc'
+    >>> clean("a very long id", limit=8)
+    'a very …'
+    """
+    if limit is not None and len(text) > limit:
+        text = text[: max(0, limit - 1)] + "…"
+    if _HARMLESS.fullmatch(text):
+        return text
+    return "".join(" " if each in "\n\r\t" else each if _shown(each) else _escape(each) for each in text)
+
+
+def clean_block(text: str, limit: int | None = None) -> str:
+    """The same for text of several lines, which stay; a cut says how much is missing."""
+    cut = "" if limit is None or len(text) <= limit else f"\n… {len(text) - limit:,} more characters"
+    text = text if limit is None else text[:limit]
+    text = text.replace("\r\n", "\n").replace("\r", "\n").replace("\t", "    ")
+    return "\n".join(clean(line).rstrip() for line in text.split("\n")) + cut
+
+
+def _shown(character: str) -> bool:
+    return character in _JOINERS or unicodedata.category(character) not in ("Cc", "Cf", "Cs", "Co", "Zl", "Zp")
+
+
+def _escape(character: str) -> str:
+    code = ord(character)
+    return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
+
+
+def rate(value: float | None, digits: int = 3) -> str:
+    """A rate in 0..1; what isn't 0 or 1 never looks like it.
+
+    >>> rate(0.42), rate(1.0), rate(0.99996), rate(0.00001), rate(None)
+    ('0.420', '1.000', '>0.999', '<0.001', '–')
+    """
+    if value is None:
+        return "–"
+    text = f"{value:.{digits}f}"
+    if value < 1 and float(text) >= 1:
+        return f">{1 - 10**-digits:.{digits}f}"
+    if value > 0 and float(text) <= 0:
+        return f"<{10**-digits:.{digits}f}"
+    return text
+
+
+def span(ends: Sequence[float] | None, digits: int = 3) -> str:
+    """An interval of rates, rounded outwards so that it never looks narrower than it is.
+
+    >>> span((0.35074, 0.49166)), span(None), span((0.69, 1.0), digits=2)
+    ('0.350–0.492', '–', '0.69–1.00')
+    """
+    if ends is None:
+        return "–"
+    scale = 10**digits
+    low, high = ends
+    down, up = int(low * scale + 1e-9) / scale, -int(-high * scale + 1e-9) / scale
+    up = min(1.0, up if up >= high - 1e-9 else up + 1 / scale)
+    return f"{down:.{digits}f}–{up:.{digits}f}"
+
+
+def seconds(value: float | None) -> str:
+    """A duration.
+
+    >>> seconds(0.034), seconds(12.34), seconds(125), seconds(7325), seconds(None)
+    ('34 ms', '12.3 s', '2 min 05 s', '2 h 02 min', '–')
+    """
+    if value is None:
+        return "–"
+    if value < 0.9995:
+        return f"{value * 1000:.0f} ms"
+    if value < 59.95:
+        return f"{value:.1f} s"
+    whole = round(value)
+    if whole < 3600:
+        return f"{whole // 60} min {whole % 60:02d} s"
+    return f"{whole // 3600} h {whole % 3600 // 60:02d} min"
+
+
+def tokens(value: float | None) -> str:
+    """A number of tokens.
+
+    >>> tokens(870), tokens(12_340), tokens(3_400_000), tokens(None)
+    ('870', '12.3k', '3.4M', '–')
+    """
+    if value is None:
+        return "–"
+    if value < 999.5:
+        return f"{value:.0f}"
+    if value < 999_950:
+        return f"{value / 1000:.1f}k"
+    return f"{value / 1_000_000:.1f}M"
+
+
+def dollars(value: float | None) -> str:
+    """Money, with enough digits to tell cheap calls apart.
+
+    >>> dollars(12.5), dollars(0.0123), dollars(0.0), dollars(0.00002), dollars(None)
+    ('$12.50', '$0.0123', '$0.00', '$0.00002', '–')
+    """
+    if value is None:
+        return "–"
+    if value == 0 or value >= 1:
+        return f"${value:,.2f}"
+    return f"${value:.4f}" if value >= 0.0001 else f"${value:.1g}" if value >= 0.0001 else f"${value:.5f}"
+
+
+def count(number: int, word: str, plural: str | None = None) -> str:
+    """A number with its noun.
+
+    >>> count(1, "task"), count(1200, "trial")
+    ('1 task', '1,200 trials')
+    """
+    return f"{number:,} {word if number == 1 else plural or word + 's'}"
