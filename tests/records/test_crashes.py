@@ -129,6 +129,21 @@ def test_files_cut_at_any_byte_read_as_far_as_they_go_and_resume_to_a_whole_run(
                 assert getattr(transcript.events[0], "value", None) == record.output
 
 
+def test_a_lost_transcript_is_never_taken_for_a_new_one_of_the_same_size(tmp_path: Path) -> None:
+    run = whole_run(tmp_path)
+    lost = list(RunReader(run).trials())[-1]
+    assert lost.transcript is not None
+    os.truncate(run / "transcripts.zst", lost.transcript[0])
+    with open_for_resume(run) as writer:
+        said = AgentEvent(at=0.0, kind="record", name="said", value="zz")
+        new = writer.append(TrialRecord("c", 0, Status.COMPLETED, True), Transcript((said,)))
+    assert new.transcript is not None
+    assert new.transcript[1] == lost.transcript[1]
+    with pytest.raises(BadRecord, match="is damaged"):
+        RunReader(run).transcript(lost)
+    assert RunReader(run).transcript(new) == Transcript((said,))
+
+
 def run_bytes(run: Path) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in run.iterdir()}
 

@@ -70,6 +70,7 @@ def test_a_secret_is_written_nowhere_however_it_is_escaped(create: Create, make_
     forms = {secret, json.dumps(secret)[1:-1], json.dumps(secret, ensure_ascii=False)[1:-1], quote(secret, safe="")}
     assert not [form for form in forms if form.encode() in stored]
     assert written.output["all"][:2] == ["[redacted]", '{"key": "[redacted]"}']
+    assert all("[redacted]" in text for text in written.output["all"])
     assert written.error is not None
     assert written.error.message == "401 for [redacted]"
     transcript = RunReader(writer.path).transcript(written)
