@@ -65,6 +65,11 @@ def differences(expected: Any, found: Any, tolerance: float = 0.0, path: str = "
             yield f"{path}[{index}]: missing (expected {short(expected[index])})"
         for index in range(len(expected), len(found)):
             yield f"{path}[{index}]: unexpected {short(found[index])}"
+    elif isinstance(expected, str) and isinstance(found, str) and expected != found and len(expected) > 80:
+        index = next((i for i, (a, b) in enumerate(zip(expected, found, strict=False)) if a != b), len(expected))
+        start = max(0, min(index, len(found)) - 20)
+        parts = f"expected …{expected[start : start + 60]!r}…, found …{found[start : start + 60]!r}…"
+        yield f"{_at(path)}from character {index}: {parts} ({len(expected)} and {len(found)} characters)"
     elif isinstance(expected, bool) != isinstance(found, bool) or expected != found:
         yield f"{_at(path)}expected {short(expected)}, found {short(found)}"
 
