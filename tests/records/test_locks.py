@@ -79,10 +79,12 @@ def test_a_forked_child_neither_keeps_the_lock_nor_writes(create: Create, make_r
     stay, go = os.pipe()
     child = os.fork()
     if child == 0:  # pragma: no cover
+        said = "the child has written"
         try:
             writer.append(make_record())
         except RecordError as error:
-            os.write(write, str(error).encode())
+            said = str(error)
+        os.write(write, said.encode())
         os.close(go)
         os.read(stay, 1)
         os._exit(0)
