@@ -1,0 +1,80 @@
+"""Processes that run other people's code: started, limited, killed and proved dead. Internal to passhat.
+
+This package knows no grader and no gateway. It runs a named function with a JSON payload in a process of its own and
+gives back its JSON result and what was seen: see `ForkServer`, `Job` and `Ended`. Names load on first use, because the
+server and its supervisors import single modules of this package and must stay small.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from passhat.isolation._capabilities import Capabilities, IsolationError, IsolationUnavailable, capabilities
+    from passhat.isolation._contract import Channel, Ended, Job, ProcessLimits
+    from passhat.isolation._environ import home_environ, make_home, trial_environ
+    from passhat.isolation._isolated import ForkServer, ImportFailed, ServerReport, ServerSpec
+    from passhat.isolation._leftovers import end_leftovers
+    from passhat.isolation._seal import SealChange, SealError, remove_tree, seal
+    from passhat.isolation._seeding import reseed
+    from passhat.isolation._slot import Slot
+
+_HOME = {
+    "Capabilities": "_capabilities",
+    "Channel": "_contract",
+    "Ended": "_contract",
+    "ForkServer": "_isolated",
+    "ImportFailed": "_isolated",
+    "IsolationError": "_capabilities",
+    "IsolationUnavailable": "_capabilities",
+    "Job": "_contract",
+    "ProcessLimits": "_contract",
+    "SealChange": "_seal",
+    "SealError": "_seal",
+    "ServerReport": "_isolated",
+    "ServerSpec": "_isolated",
+    "Slot": "_slot",
+    "capabilities": "_capabilities",
+    "end_leftovers": "_leftovers",
+    "home_environ": "_environ",
+    "make_home": "_environ",
+    "remove_tree": "_seal",
+    "reseed": "_seeding",
+    "seal": "_seal",
+    "trial_environ": "_environ",
+}
+
+__all__ = [
+    "Capabilities",
+    "Channel",
+    "Ended",
+    "ForkServer",
+    "ImportFailed",
+    "IsolationError",
+    "IsolationUnavailable",
+    "Job",
+    "ProcessLimits",
+    "SealChange",
+    "SealError",
+    "ServerReport",
+    "ServerSpec",
+    "Slot",
+    "capabilities",
+    "end_leftovers",
+    "home_environ",
+    "make_home",
+    "remove_tree",
+    "reseed",
+    "seal",
+    "trial_environ",
+]
+
+
+def __getattr__(name: str) -> Any:
+    home = _HOME.get(name)
+    if home is None:
+        raise AttributeError(f"module 'passhat.isolation' has no attribute {name!r}")
+    value = getattr(import_module(f"passhat.isolation.{home}"), name)
+    globals()[name] = value
+    return value

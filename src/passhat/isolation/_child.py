@@ -1,0 +1,175 @@
+"""The first process of a job, between its birth and its first line of Python that isn't ours."""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import fcntl
+import gc
+import os
+import resource
+import signal
+import sys
+import tempfile
+import time
+from collections.abc import Mapping, Sequence
+from typing import NoReturn
+
+from passhat.isolation import _entry
+from passhat.isolation._contract import JobOrder
+from passhat.isolation._environ import home_environ, make_home
+from passhat.isolation._running_job import Ends
+from passhat.isolation._seeding import reseed
+from passhat.isolation._snapshot import ModuleKinds, Snapshot
+
+_HIGH = 700  # where the channel lives: out of the way of code that closes or counts low descriptors
+_LINUX = sys.platform == "linux"
+
+
+class Surroundings:
+    """What a job's process inherits from its server: the user's code, changes that imports made to the environment,
+    and the limit on the user's processes (a backstop to counting; None for root, whom the kernel doesn't limit)."""
+
+    def __init__(
+        self,
+        snapshot: Snapshot,
+        kinds: ModuleKinds,
+        overlay: Mapping[str, str | None] | None = None,
+        user_processes: int | None = None,
+    ) -> None:
+        self.snapshot = snapshot
+        self.kinds = kinds
+        self.overlay = dict(overlay or {})
+        self.user_processes = user_processes
+
+    def environ(self, order: JobOrder) -> dict[str, str]:
+        """The complete environment of the job: what its order says wins over what an import did."""
+        own = home_environ(order.home) if order.home is not None else {}
+        environ = {**order.environ, **own}
+        for name, value in self.overlay.items():
+            if value is not None:
+                environ.setdefault(name, value)
+        return environ
+
+
+def detach(ends: Ends, parent: int, keep: Sequence[int] = ()) -> int:
+    """Leave the server's session, descriptors and signals behind. Returns the descriptor of the result channel.
+
+    ``keep`` are descriptors that stay open although they are none of the three. A failure here ends the process.
+    """
+    os.setsid()
+    if _LINUX:
+        from passhat.isolation import _linux
+
+        _linux.die_with_parent(parent, signal.SIGKILL)
+        _linux.set_dumpable(True)
+    null = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(null, 0)
+    os.dup2(ends.stdout, 1)
+    os.dup2(ends.stderr, 2)
+    channel = fcntl.fcntl(ends.channel, fcntl.F_DUPFD_CLOEXEC, _high_descriptor())
+    _close_all_but(sorted({channel, *keep}))
+    _default_signals()
+    return channel
+
+
+def _high_descriptor() -> int:
+    soft = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+    return _HIGH if soft == resource.RLIM_INFINITY or soft > _HIGH + 20 else max(3, soft // 2)
+
+
+def _close_all_but(kept: list[int]) -> None:
+    first = 3
+    highest = 2**32 - 1 if _LINUX else max(resource.getrlimit(resource.RLIMIT_NOFILE)[0], 4096)
+    for descriptor in [*kept, highest + 1]:
+        if _LINUX:
+            from passhat.isolation import _linux
+
+            _linux.close_range(first, descriptor - 1)
+        else:
+            os.closerange(first, min(descriptor, 1 << 16))
+        first = descriptor + 1
+
+
+def _default_signals() -> None:
+    signal.set_wakeup_fd(-1)
+    for number in (signal.SIGCHLD, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, signal.SIG_DFL)
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    signal.pthread_sigmask(signal.SIG_SETMASK, [])
+
+
+def settle(order: JobOrder, surroundings: Surroundings) -> dict[str, str]:
+    """Directories, limits and rights of the job; returns its environment. Raises OSError for what can't be had."""
+    with contextlib.suppress(OSError), open("/proc/self/oom_score_adj", "w") as file:
+        file.write("500")
+    if order.home is not None:
+        make_home(order.home)
+    if order.cwd is not None:
+        os.makedirs(order.cwd, mode=0o700, exist_ok=True)
+        os.chdir(order.cwd)
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    if surroundings.user_processes is not None:
+        _, hard = resource.getrlimit(resource.RLIMIT_NPROC)
+        most = surroundings.user_processes
+        if hard == resource.RLIM_INFINITY or most <= hard:
+            resource.setrlimit(resource.RLIMIT_NPROC, (most, most))
+    _give_up_rights(order)
+    return surroundings.environ(order)
+
+
+def _give_up_rights(order: JobOrder) -> None:
+    if not _LINUX:
+        if order.confine is not None:
+            raise OSError("confine=True needs Landlock, which only Linux has; use a container instead")
+        return
+    from passhat.isolation import _landlock
+
+    if order.confine is not None:
+        if not _landlock.guard_available():
+            raise OSError("confine=True needs Landlock (Linux 5.19 or later, switched on); use a container instead")
+        _landlock.confine([order.confine, *([order.home] if order.home is not None else [])])
+    elif order.guard and _landlock.guard_available():
+        _landlock.guard()
+
+
+def refresh(order: JobOrder, environ: Mapping[str, str]) -> None:
+    """Give Python the job's environment, directories, streams and seed in place of the server's."""
+    os.environ.clear()
+    os.environ.update(environ)
+    time.tzset()
+    tempfile.tempdir = None
+    atexit._clear()
+    sys.argv = ["passhat"]
+    sys.dont_write_bytecode = True
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(encoding="utf-8", errors="backslashreplace", line_buffering=True)
+    reseed(order.seed)
+    gc.enable()
+
+
+class ForkedStage:
+    """A fork of the supervisor on its way to become a job's process."""
+
+    def __init__(self, order: JobOrder, surroundings: Surroundings) -> None:
+        self._order = order
+        self._surroundings = surroundings
+        self._before: set[str] = set()
+
+    def prepare(self) -> None:
+        refresh(self._order, settle(self._order, self._surroundings))
+        self._surroundings.snapshot.install()
+        self._before = set(sys.modules)
+
+    def late_modules(self) -> list[str]:
+        return self._surroundings.snapshot.from_disk(self._before, self._surroundings.kinds)
+
+
+def become_job(order: JobOrder, ends: Ends, parent: int, surroundings: Surroundings) -> NoReturn:
+    """Turn a fresh fork of the supervisor into the job's process. Never returns."""
+    try:
+        channel = _entry.PipeChannel(detach(ends, parent), order.token)
+        _entry.answer(order, channel, ForkedStage(order, surroundings))
+    finally:
+        os._exit(98)

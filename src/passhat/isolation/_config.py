@@ -1,0 +1,34 @@
+"""What the runner tells the fork server at its start, and what the server answers."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import msgspec
+
+from passhat.isolation._snapshot import UserModule
+
+
+class ServerConfig(msgspec.Struct, frozen=True, kw_only=True):
+    """Everything a fork server needs; it never reads the user's files."""
+
+    runner: int  # pid
+    mode: Literal["fork", "spawn"] = "fork"
+    sys_path: tuple[str, ...] = ()
+    preload: tuple[str, ...] = ()
+    installed: tuple[str, ...] = ()
+    user: tuple[UserModule, ...] = ()
+    suspect: bool = False
+    sentinels: dict[str, str] = {}
+    slots: int = 1
+    scratch: str = ""
+    import_seconds: float = 60.0
+
+
+class ServerReady(msgspec.Struct, frozen=True, kw_only=True):
+    """The server is up. ``dirty`` says why it must not be forked after all."""
+
+    modules: int = 0
+    left_out: dict[str, str] = {}
+    dirty: tuple[str, ...] = ()
+    overlay: dict[str, str | None] = {}

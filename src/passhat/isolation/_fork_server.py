@@ -1,0 +1,198 @@
+"""The runner's side of the fork server's process: start it, ask it for slots, end it."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import socket
+import subprocess
+from collections.abc import Mapping
+
+import msgspec
+
+from passhat.isolation._capabilities import IsolationError
+from passhat.isolation._config import ServerConfig, ServerReady
+from passhat.isolation._frames import Framing, Kind
+from passhat.isolation._fresh import command
+from passhat.isolation._slot import Slot
+
+
+class ServerProcess:
+    """One fork server process (or one that only spawns). Asked for one thing at a time."""
+
+    def __init__(self, config: ServerConfig, environ: Mapping[str, str], marker: str) -> None:
+        self._config = config
+        self._environ = dict(environ)
+        self._marker = marker
+        self._lock = asyncio.Lock()
+        self._framing = Framing()
+        self._passed: list[int] = []
+        self._messages: list[tuple[Kind, bytes]] = []
+        self._popen: subprocess.Popen[bytes] | None = None
+        self._words = _Words()
+        self.ready = ServerReady()
+
+    async def start(self, seconds: float) -> ServerReady:
+        """Start it and wait until its imports are done. Raises `IsolationError`, saying what it said."""
+        ours, theirs = socket.socketpair()
+        self._sock = ours
+        ours.setblocking(False)
+        words = self._words.open()
+        try:
+            self._popen = subprocess.Popen(
+                command("_server", [theirs.fileno()], list(self._config.sys_path)),
+                env=self._environ,
+                pass_fds=[theirs.fileno()],
+                stdin=subprocess.DEVNULL,
+                stdout=words,
+                stderr=words,
+                start_new_session=True,
+                cwd="/",
+            )
+        finally:
+            theirs.close()
+        try:
+            await asyncio.get_running_loop().sock_sendall(
+                ours, Framing().pack(Kind.JOB, msgspec.json.encode(self._config))
+            )
+            kind, body = await asyncio.wait_for(self._next(), seconds)
+        except (TimeoutError, OSError) as error:
+            why = f"took more than {seconds:g} s to import" if isinstance(error, TimeoutError) else self._words.text()
+            await self.close(at_once=True)
+            raise IsolationError(f"the fork server did not start: {why}") from error
+        except BaseException:
+            await self.close(at_once=True)
+            raise
+        if kind is not Kind.READY:
+            said = f"{body.decode('utf-8', 'replace')}\n{self._words.text()}"
+            await self.close(at_once=True)
+            raise IsolationError(f"the fork server did not start: {said}")
+        self.ready = msgspec.json.decode(body, type=ServerReady)
+        return self.ready
+
+    @property
+    def pid(self) -> int | None:
+        """The server's pid."""
+        return None if self._popen is None else self._popen.pid
+
+    @property
+    def alive(self) -> bool:
+        """Whether it runs."""
+        return self._popen is not None and self._popen.poll() is None
+
+    async def slot(self) -> Slot:
+        """A new supervisor. Raises `IsolationError` when the server is gone."""
+        ours, theirs = socket.socketpair()
+        try:
+            async with self._lock:
+                socket.send_fds(self._sock, [Framing().pack(Kind.SLOT)], [theirs.fileno()])
+                _, body = await asyncio.wait_for(self._next(), 30.0)
+                pidfd = self._passed.pop(0)
+        except OSError as error:
+            ours.close()
+            raise IsolationError(f"the fork server is gone: {error}; {self._words.text()}") from error
+        finally:
+            theirs.close()
+        return await Slot(int(body), pidfd, self._marker, self.settle).connect(ours)
+
+    async def settle(self) -> bool:
+        """Have the server kill what lost supervisors left; True when it found nothing more."""
+        try:
+            async with self._lock:
+                await asyncio.get_running_loop().sock_sendall(self._sock, Framing().pack(Kind.SETTLED))
+                _, body = await asyncio.wait_for(self._next(), 10.0)
+                return body == b"1"
+        except OSError:
+            return False
+
+    async def _next(self) -> tuple[Kind, bytes]:
+        while not self._messages:
+            await _readable(self._sock)
+            try:
+                data, descriptors, _, _ = socket.recv_fds(self._sock, 1 << 18, 8)
+            except BlockingIOError:
+                continue
+            self._passed += descriptors
+            if not data:
+                raise ConnectionResetError("it ended")
+            self._messages += self._framing.feed(data)
+        return self._messages.pop(0)
+
+    async def close(self, *, at_once: bool = False) -> None:
+        """End the server and everything below it; returns when it is gone."""
+        self._sock.close()
+        for descriptor in self._passed:
+            os.close(descriptor)
+        self._passed.clear()
+        if self._popen is not None:
+            if at_once:
+                self._popen.kill()
+            await _gone(self._popen)
+        self._words.close()
+
+
+class _Words:
+    """The last of what the server printed: a pipe, because what it hands on to its forks must not be seekable."""
+
+    def __init__(self) -> None:
+        self._reader = -1
+        self._kept = b""
+
+    def open(self) -> int:
+        """The writing end."""
+        self._reader, writer = os.pipe()
+        os.set_blocking(self._reader, False)
+        asyncio.get_running_loop().add_reader(self._reader, self._take)
+        return writer
+
+    def _take(self) -> None:
+        try:
+            data = os.read(self._reader, 65536)
+        except BlockingIOError:
+            return
+        self._kept = (self._kept + data)[-4000:]
+        if not data:
+            asyncio.get_running_loop().remove_reader(self._reader)
+
+    def text(self) -> str:
+        """What it said last."""
+        return self._kept.decode("utf-8", "replace").strip() or "it said nothing"
+
+    def close(self) -> None:
+        """Stop listening."""
+        if self._reader >= 0:
+            asyncio.get_running_loop().remove_reader(self._reader)
+            os.close(self._reader)
+            self._reader = -1
+
+
+async def _readable(sock: socket.socket) -> None:
+    loop = asyncio.get_running_loop()
+    ready = loop.create_future()
+
+    def wake() -> None:
+        if not ready.done():
+            ready.set_result(None)
+
+    loop.add_reader(sock, wake)
+    try:
+        await ready
+    finally:
+        loop.remove_reader(sock)
+
+
+async def _gone(popen: subprocess.Popen[bytes], seconds: float = 20.0) -> None:
+    """Wait for a process without blocking the loop; kill it when it doesn't go by itself."""
+
+    def wait() -> None:
+        try:
+            popen.wait(seconds)
+        except subprocess.TimeoutExpired:
+            popen.kill()
+            popen.wait()
+
+    waiting = asyncio.ensure_future(asyncio.to_thread(wait))
+    while not waiting.done():
+        with contextlib.suppress(asyncio.CancelledError):
+            await asyncio.shield(waiting)

@@ -1,0 +1,154 @@
+"""Import the installed packages into the fork server, unless that makes it unfit for forking."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import os
+import select
+import signal
+import sys
+import time
+from collections.abc import Callable, Iterable, Mapping
+
+from passhat.isolation import _linux
+from passhat.isolation._hazards import Baseline, hazards, sentinel_holders
+from passhat.isolation._snapshot import ModuleKinds
+
+
+class Preloader:
+    """Imports modules package by package and judges what each left behind."""
+
+    def __init__(self, names: Iterable[str], sentinels: Mapping[str, str], kinds: ModuleKinds) -> None:
+        self._packages: dict[str, list[str]] = {}
+        for name in names:
+            self._packages.setdefault(name.partition(".")[0], []).append(name)
+        self._sentinels = dict(sentinels)
+        self._kinds = kinds
+        self._baseline = Baseline()
+
+    def import_all(self) -> dict[str, str]:
+        """Import everything. Returns the packages that could not be imported on their own, with the reason."""
+        failed = {}
+        for package in self._packages:
+            problem = self._import(package)
+            if problem is not None:
+                failed[package] = problem
+        return failed
+
+    def import_safe(self, seconds: float, sweep: Callable[[], None]) -> dict[str, str]:
+        """Let scouts (forks that are thrown away) import first; then import what did no harm to them.
+
+        Returns the packages that are left out, with the reason. A scout that hangs for ``seconds`` condemns the package
+        it was importing. ``sweep`` ends the processes that scouts left.
+        """
+        left_out: dict[str, str] = {}
+        pending = list(self._packages)
+        while pending:
+            good, bad = self._scout(pending, seconds)
+            sweep()
+            for package in good:
+                problem = self._import(package)
+                if problem is not None:
+                    left_out[package] = problem
+            left_out.update(bad)
+            done = {*good, *bad}
+            if not done:
+                left_out.update(dict.fromkeys(pending, "the process that tried its import died"))
+                break
+            pending = [package for package in pending if package not in done]
+        return left_out
+
+    def state(self) -> list[str]:
+        """What is wrong with this process as a parent of trials; empty when nothing is."""
+        found = hazards(self._baseline)
+        names = list(sys.modules)
+        found += [f"{name} holds the value of {var}" for name, var in sentinel_holders(names, self._sentinels)]
+        for name in names:
+            file = getattr(sys.modules.get(name), "__file__", None)
+            if type(file) is str and name != "__main__" and self._kinds.is_user(name, os.path.abspath(file)):
+                found.append(f"it imported the user's module {name}")
+        return found
+
+    def _import(self, package: str) -> str | None:
+        for name in self._packages[package]:
+            try:
+                importlib.import_module(name)
+            except Exception as error:
+                if name == package:
+                    return f"can't be imported by itself: {type(error).__name__}: {error}"
+        return None
+
+    def _scout(self, packages: list[str], seconds: float) -> tuple[list[str], dict[str, str]]:
+        """Packages that did no harm, and the first one that did."""
+        reader, writer = os.pipe()
+        parent = os.getpid()
+        pid = os.fork()
+        if pid == 0:
+            try:
+                os.close(reader)
+                _linux.die_with_parent(parent, signal.SIGKILL)
+                self._baseline = Baseline()
+                self._try_each(packages, writer)
+            finally:
+                os._exit(0)
+        os.close(writer)
+        try:
+            lines = _lines(reader, seconds)
+        finally:
+            os.close(reader)
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+            os.waitpid(pid, 0)
+        return _verdicts(lines)
+
+    def _try_each(self, packages: list[str], writer: int) -> None:
+        for package in packages:
+            os.write(writer, f"try {package}\n".encode())
+            problem = self._import(package)
+            wrong = [problem] if problem is not None else self.state()
+            text = "; ".join(wrong).replace("\n", " ")[:2000]
+            os.write(writer, (f"bad {package} {text}\n" if wrong else f"good {package}\n").encode("utf-8", "replace"))
+            if wrong:
+                return
+        os.write(writer, b"end\n")
+
+
+def _lines(reader: int, seconds: float) -> list[str]:
+    """What the scout says until it has ended, or has been silent for ``seconds``."""
+    data = b""
+    poller = select.poll()
+    poller.register(reader, select.POLLIN)
+    heard = time.monotonic()
+    while time.monotonic() - heard < seconds:
+        if not poller.poll(100):
+            continue
+        more = os.read(reader, 65536)
+        if not more:
+            break
+        data += more
+        heard = time.monotonic()
+        last = data.splitlines()[-1] if data.endswith(b"\n") else b""
+        if last == b"end" or last.startswith(b"bad "):
+            break
+    return data.decode("utf-8", "replace").splitlines()
+
+
+def _verdicts(lines: list[str]) -> tuple[list[str], dict[str, str]]:
+    good: list[str] = []
+    bad: dict[str, str] = {}
+    trying = ""
+    for line in lines:
+        word, _, rest = line.partition(" ")
+        if word == "try":
+            trying = rest
+        elif word == "good":
+            good.append(rest)
+            trying = ""
+        elif word == "bad":
+            package, _, reason = rest.partition(" ")
+            bad[package] = reason
+            trying = ""
+    if trying:
+        bad[trying] = "its import hung or ended the process"
+    return good, bad

@@ -1,0 +1,35 @@
+"""What happens when the user's code is imported: looked at in a fresh interpreter that is thrown away."""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+import msgspec
+
+from passhat.isolation._contract import Channel
+from passhat.isolation._hazards import Baseline, hazards, sentinel_holders
+from passhat.isolation._snapshot import Loaded, ModuleKinds, look_at_modules
+
+
+class Probe(msgspec.Struct, frozen=True):
+    """What the import brought in, and what it left behind."""
+
+    loaded: Loaded
+    hazards: tuple[str, ...] = ()
+    sentinels: tuple[tuple[str, str], ...] = ()  # installed module, variable whose value it holds
+
+    @property
+    def suspect(self) -> bool:
+        """Whether the installed packages must be looked at one by one."""
+        return bool(self.hazards or self.sentinels)
+
+
+def probe(payload: Any, channel: Channel) -> Any:
+    """Entry of the probe's process: load as ``payload["loader"]`` says, then look around."""
+    baseline = Baseline()
+    module, _, function = payload["loader"].partition(":")
+    getattr(importlib.import_module(module), function)(payload["payload"], channel)
+    loaded = look_at_modules(ModuleKinds())
+    holders = sentinel_holders(loaded.installed, payload["sentinels"])
+    return msgspec.to_builtins(Probe(loaded, tuple(hazards(baseline)), tuple(holders)))

@@ -1,0 +1,155 @@
+"""The user's modules as code objects, compiled once and run afresh in each process.
+
+A trial can replace files on disk; what its grader runs was compiled before the first trial began.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.abc
+import importlib.machinery
+import importlib.util
+import marshal
+import os
+import sys
+from collections.abc import Mapping, Sequence
+from types import CodeType, ModuleType
+
+import msgspec
+
+
+class UserModule(msgspec.Struct, frozen=True):
+    """A module of the user's own: its name in ``sys.modules``, its file, its source, whether it is a package."""
+
+    name: str
+    file: str
+    source: str
+    package: bool
+
+
+class Snapshot:
+    """Code of the user's modules, by name and by file."""
+
+    def __init__(self, modules: Sequence[UserModule] = ()) -> None:
+        self._names = {module.name: (module.file, module.package) for module in modules}
+        self._code: dict[str, CodeType] = {}
+        for module in modules:
+            if module.file not in self._code:
+                self._code[module.file] = compile(module.source, module.file, "exec", dont_inherit=True)
+
+    @classmethod
+    def load(cls, data: bytes) -> Snapshot:
+        """What `dump` gave, from this run's own server and this Python."""
+        snapshot = cls()
+        snapshot._names, snapshot._code = marshal.loads(data)  # noqa: S302 - made by this run's own server, in sealed memory
+        return snapshot
+
+    def dump(self) -> bytes:
+        """As bytes, for a fresh interpreter of the same Python."""
+        return marshal.dumps((self._names, self._code))
+
+    def code(self, file: str) -> CodeType | None:
+        """The code of a file, if it is part of the snapshot."""
+        return self._code.get(file)
+
+    def install(self) -> None:
+        """Serve imports from the snapshot, in this process: by module name first, and by file for other loaders."""
+        if not self._names:
+            return
+        sys.meta_path.insert(0, _Finder(self, self._names))
+        original = importlib.machinery.SourceFileLoader.get_code
+
+        def get_code(loader: importlib.machinery.SourceFileLoader, fullname: str) -> CodeType | None:
+            found = self.code(os.path.abspath(loader.path))
+            return found if found is not None else original(loader, fullname)
+
+        importlib.machinery.SourceFileLoader.get_code = get_code  # type: ignore[method-assign,assignment]
+
+    def from_disk(self, before: set[str], kinds: ModuleKinds) -> list[str]:
+        """User modules loaded since ``before`` that the snapshot doesn't hold."""
+        late = []
+        for name in sys.modules.keys() - before:
+            file = _file_of(sys.modules.get(name))
+            if file is not None and name not in self._names and file not in self._code and kinds.is_user(name, file):
+                late.append(name)
+        return sorted(late)
+
+
+class _Finder(importlib.abc.MetaPathFinder):
+    """Finds the snapshot's modules before anything looks at the disk."""
+
+    def __init__(self, snapshot: Snapshot, names: Mapping[str, tuple[str, bool]]) -> None:
+        self._snapshot = snapshot
+        self._names = names
+
+    def find_spec(
+        self, name: str, path: Sequence[str] | None, target: ModuleType | None = None
+    ) -> importlib.machinery.ModuleSpec | None:
+        known = self._names.get(name)
+        if known is None:
+            return None
+        file, package = known
+        loader = importlib.machinery.SourceFileLoader(name, file)
+        folders = [os.path.dirname(file)] if package else None
+        return importlib.util.spec_from_file_location(name, file, loader=loader, submodule_search_locations=folders)
+
+
+class ModuleKinds:
+    """Tells the user's own modules from installed packages, the standard library and passhat."""
+
+    def __init__(self) -> None:
+        import site
+        import sysconfig
+
+        names = ("stdlib", "platstdlib", "purelib", "platlib")
+        folders = {sysconfig.get_path(name) for name in names}
+        folders.update(getattr(site, "getsitepackages", list)())
+        folders.add(site.getusersitepackages())
+        self._installed = tuple(sorted({os.path.realpath(f) + os.sep for f in folders} | {f + os.sep for f in folders}))
+
+    def is_user(self, name: str, file: str) -> bool:
+        """Whether a module with this name and file is the user's own code."""
+        if name.partition(".")[0] == "passhat":
+            return False
+        if file.startswith(self._installed) or os.path.realpath(file).startswith(self._installed):
+            return False
+        parts = file.split(os.sep)
+        return not ("site-packages" in parts or "dist-packages" in parts)
+
+
+def _file_of(module: ModuleType | None) -> str | None:
+    file = getattr(module, "__file__", None)
+    return os.path.abspath(file) if type(file) is str else None
+
+
+class Loaded(msgspec.Struct, frozen=True):
+    """What an import of the user's code brought in, in the order of ``sys.modules``."""
+
+    installed: tuple[str, ...] = ()
+    user: tuple[UserModule, ...] = ()
+    unreadable: tuple[str, ...] = ()  # user modules without Python source, loaded from disk in each process
+
+    @property
+    def files(self) -> dict[str, str]:
+        """SHA-256 of each user file, by path."""
+        return {module.file: hashlib.sha256(module.source.encode()).hexdigest() for module in self.user}
+
+
+def look_at_modules(kinds: ModuleKinds) -> Loaded:
+    """Sort the modules of this process into installed ones and the user's own, with their source."""
+    installed, user, unreadable = [], [], []
+    for name, module in list(sys.modules.items()):
+        file = _file_of(module)
+        spec = getattr(module, "__spec__", None)
+        if name == "__main__" or not isinstance(module, ModuleType):
+            continue
+        if file is None or not kinds.is_user(name, file):
+            if spec is not None and getattr(spec, "name", None) == name:
+                installed.append(name)
+        elif file.endswith(".py"):
+            with open(file, "rb") as source:
+                text = importlib.util.decode_source(source.read())
+            user.append(UserModule(name, file, text, hasattr(module, "__path__")))
+        else:
+            unreadable.append(name)
+    return Loaded(tuple(installed), tuple(user), tuple(unreadable))
