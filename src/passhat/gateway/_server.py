@@ -92,6 +92,12 @@ class Server:
     async def _app(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             return
+        try:
+            await self._answer(scope, receive, send)
+        except asyncio.CancelledError:  # only when the server stops
+            scope["extensions"][TRANSPORT].abort()
+
+    async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
         body = await _read_body(receive)
         if body is None:
             return
@@ -149,7 +155,8 @@ class _Uvicorn(uvicorn.Server):
 
 
 def _listen(port: int) -> socket.socket:
-    listening = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+    # asyncio sets TCP_NODELAY only where the protocol is named: without it every answer waits for a delayed ACK
+    listening = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listening.bind(("127.0.0.1", port))
