@@ -198,7 +198,7 @@ class ChatWatch:
 
 def _message(item: Mapping[str, Any], index: int) -> Message:
     role = item.get("role")
-    if role not in _ROLES:
+    if not isinstance(role, str) or role not in _ROLES:
         raise BadRequest(
             f"Invalid value for 'messages[{index}].role': {role!r}. Supported values are: {', '.join(_ROLES)}.",
             param=f"messages[{index}].role",

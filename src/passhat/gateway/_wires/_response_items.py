@@ -57,7 +57,7 @@ def _read(item: Any, where: str) -> Message:
     kind = item.get("type") or "message"
     if kind == "message":
         role = item.get("role")
-        if role not in _ROLES:
+        if not isinstance(role, str) or role not in _ROLES:
             text = f"Invalid value: {role!r}. Supported values are: {', '.join(_ROLES)}."
             raise BadRequest(text, param=f"{where}.role", code="invalid_value")
         if role == "assistant":
