@@ -1,0 +1,76 @@
+"""The group of commands, and what becomes of errors."""
+
+from __future__ import annotations
+
+import os
+import sys
+import traceback
+from collections.abc import Sequence
+from importlib import import_module
+
+import click
+
+from passhat import __version__
+from passhat.facts import PasshatError
+from passhat.summary import ExitCode
+
+_COMMANDS = {
+    "report": "Show what a run, or a table of outcomes, says.",
+    "resume": "Go on with a run that was interrupted.",
+    "run": "Run suites: tasks x trials, graded and recorded.",
+    "runs": "List the recorded runs.",
+    "show": "Show a run's trials, or one trial's transcript.",
+}
+
+
+class Commands(click.Group):
+    """Loads a command's module when it is called, so that the command line answers at once."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return sorted(_COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in _COMMANDS:
+            return None
+        module = import_module(f"passhat.cli._{cmd_name}")
+        command: click.Command = module.command
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl(sorted(_COMMANDS.items()))
+
+
+@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.version_option(__version__, "--version", prog_name="passhat")
+def commands() -> None:
+    """passhat tests AI agents: how often does it work, and how sure can we be?"""
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run the command line and leave the process with one of `ExitCode`."""
+    sys.exit(_guarded(arguments))
+
+
+def _guarded(arguments: Sequence[str] | None) -> int:
+    try:
+        result = commands.main(args=arguments, prog_name="passhat", standalone_mode=False)
+        return int(result or 0)
+    except click.exceptions.Exit as done:
+        return done.exit_code
+    except click.ClickException as error:
+        error.show()
+        return ExitCode.WRONG_USE
+    except PasshatError as error:
+        click.echo(f"passhat: {error}", err=True)
+        return ExitCode.WRONG_USE
+    except (KeyboardInterrupt, click.Abort):
+        return ExitCode.INTERRUPTED
+    except BrokenPipeError:
+        # whoever read our output has left; keep the interpreter from complaining at its end
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return ExitCode.FINE
+    except Exception:
+        traceback.print_exc()
+        click.echo("passhat: this is a fault of passhat's own, not of your suite; please report it", err=True)
+        return ExitCode.OUR_FAULT

@@ -1,0 +1,65 @@
+"""Options that several commands share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+root = click.option(
+    "--root",
+    type=click.Path(file_okay=False, path_type=Path),
+    default=Path(".passhat"),
+    show_default=True,
+    help="Where runs are kept.",
+)
+as_json = click.option("--json", "as_json", is_flag=True, help="Print the report as JSON.")
+
+
+def chosen(command: F) -> F:
+    """Which tasks to take."""
+    for option in (
+        click.option("--tag", "tags", multiple=True, metavar="TAG", help="Only tasks with this tag (repeatable)."),
+        click.option("--task", "ids", multiple=True, metavar="ID", help="Only this task (repeatable)."),
+        click.option("-k", "expression", metavar="WORDS", help="Only tasks that match, as in 'refund and not late'."),
+    ):
+        command = option(command)
+    return command
+
+
+def judged(command: F) -> F:
+    """How a report treats what isn't certain."""
+    for option in (
+        click.option(
+            "--undecided", type=click.Choice(["pass", "fail"]), help="What an undecided gate does to the exit code."
+        ),
+        click.option(
+            "--missing",
+            type=click.Choice(["bound", "fail", "exclude", "exclude-provider"]),
+            help="What trials without a verdict count as (default: the suite's policy).",
+        ),
+        click.option(
+            "--gate", "gates", multiple=True, metavar="GATE", help="A gate beside the suite's own (repeatable)."
+        ),
+        click.option(
+            "--level", type=click.FloatRange(0.5, 1, min_open=True, max_open=True), help="Level of the intervals."
+        ),
+    ):
+        command = option(command)
+    return command
+
+
+def formatted(command: F) -> F:
+    """How a report is printed and saved."""
+    for option in (
+        click.option("--junit", type=click.Path(dir_okay=False, path_type=Path), help="Also write JUnit XML here."),
+        click.option("--html", type=click.Path(dir_okay=False, path_type=Path), help="Also write one HTML page here."),
+        click.option("--markdown", "as_markdown", is_flag=True, help="Print the report as Markdown."),
+        as_json,
+    ):
+        command = option(command)
+    return command

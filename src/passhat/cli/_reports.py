@@ -1,0 +1,98 @@
+"""From a run directory or a table to a printed report and an exit code."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from passhat.facts import PasshatError
+
+if TYPE_CHECKING:
+    from passhat.records import RunReader
+    from passhat.summary import Report
+
+
+class OutputError(PasshatError):
+    """A report that can't be written where it was asked for."""
+
+
+@dataclass(frozen=True)
+class Judging:
+    """The options of `passhat.cli._options.judged`."""
+
+    missing: Any = None
+    undecided: str | None = None
+    gates: tuple[str, ...] = ()
+    level: float | None = None
+
+    def of_run(self, reader: RunReader, *, grades: str | None = None, arm: str | None = None) -> Report:
+        """The report of a run directory."""
+        from passhat.summary import summarize
+
+        manifest = reader.manifest
+        return summarize(manifest, reader.trials(grades=grades), arm=arm, **self._options(manifest.gates))
+
+    def of_table(self, path: Path) -> Report:
+        """The report of a table of outcomes."""
+        from passhat.importing import read_table
+        from passhat.summary import summarize
+
+        table = read_table(path)
+        return summarize(table.manifest, table.records, planned=0, **self._options(()))
+
+    def _options(self, own: tuple[str, ...]) -> dict[str, Any]:
+        return {
+            "missing": self.missing,
+            "undecided": self.undecided,
+            "level": self.level,
+            "gates": (*own, *self.gates) if self.gates else None,
+        }
+
+
+@dataclass(frozen=True)
+class Printing:
+    """The options of `passhat.cli._options.formatted`."""
+
+    as_json: bool = False
+    as_markdown: bool = False
+    html: Path | None = None
+    junit: Path | None = None
+
+    def show(self, report: Report, run: str | None = None) -> None:
+        """Print a report on standard output, and write the files that were asked for."""
+        from passhat import reporting
+
+        if self.as_json:
+            click.echo(reporting.render_json(report))
+        elif self.as_markdown:
+            click.echo(reporting.render_markdown(report))
+        else:
+            click.echo(reporting.render_terminal(report, run=run, **terminal()))
+        if self.html is not None:
+            _write(self.html, reporting.render_html(report))
+        if self.junit is not None:
+            _write(self.junit, reporting.render_junit(report))
+
+
+def terminal() -> dict[str, Any]:
+    """What standard output can show: its width, colour, and characters beyond ASCII."""
+    encoding = (getattr(sys.stdout, "encoding", None) or "ascii").lower()
+    return {
+        "width": min(shutil.get_terminal_size((100, 24)).columns, 120),
+        "color": sys.stdout.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb",
+        "unicode": "utf" in encoding,
+    }
+
+
+def _write(path: Path, text: str) -> None:
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise OutputError(f"{path}: can't be written: {error.strerror or error}") from None

@@ -1,0 +1,68 @@
+"""passhat resume: the rest of a run that was interrupted."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from passhat.cli import _options as options
+from passhat.cli._found import NoSuite, found_suites, shared_gateway
+from passhat.cli._reports import Judging, Printing
+from passhat.facts import Manifest, Status
+
+if TYPE_CHECKING:
+    from passhat.suite import Suite
+
+
+@click.command("resume")
+@click.argument("run", default="last")
+@click.argument("path", required=False, metavar="[PATH[::SUITE]]")
+@click.option("--concurrency", type=click.IntRange(min=1), metavar="N", help="Trials at the same time.")
+@click.option("--model", metavar="PROVIDER/NAME", help="The model that answers, where the run had one named.")
+@click.option(
+    "--retry", multiple=True, type=click.Choice([s.value for s in Status]), help="Also run trials again that ended so."
+)
+@click.option("--force", is_flag=True, help="Go on although tasks, graders or agent have changed.")
+@options.judged
+@options.formatted
+@click.option("--quiet", "-q", is_flag=True, help="No progress on standard error.")
+@options.root
+def command(run: str, path: str | None, root: Path, **given: Any) -> int:
+    """Run exactly the trials that RUN has no record of; the suite is found where the run found it, or at PATH."""
+    from passhat.records import RunReader, find_run
+    from passhat.reporting import progress_on
+    from passhat.running import resume
+
+    where = find_run(run, root)
+    manifest = RunReader(where).manifest
+    with shared_gateway() as gateway:
+        suite = _suite_of(manifest, path)
+        result = resume(
+            where,
+            suite,
+            concurrency=given["concurrency"],
+            model=given["model"] or (None if suite.model else manifest.model_requested),
+            force=given["force"],
+            retry=[Status(word) for word in given["retry"]],
+            progress=progress_on(suite.name, quiet=given["quiet"]),
+            gateway=gateway,
+        )
+    judging = Judging(*(given[name] for name in ("missing", "undecided", "gates", "level")))
+    printing = Printing(*(given[name] for name in ("as_json", "as_markdown", "html", "junit")))
+    report = judging.of_run(result.reader)
+    printing.show(report, run=result.run_id)
+    return report.exit_code
+
+
+def _suite_of(manifest: Manifest, path: str | None) -> Suite:
+    place = path or manifest.source_file
+    if place is None:
+        raise NoSuite(
+            f"{manifest.run_id} doesn't say where its suite is; name it: passhat resume {manifest.run_id} PATH"
+        )
+    for found in found_suites(place):
+        if found.suite.name == manifest.suite:
+            return found.suite
+    raise NoSuite(f"{place} has no suite called {manifest.suite!r}; name the file that has it")

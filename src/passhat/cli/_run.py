@@ -1,0 +1,100 @@
+"""passhat run: suites, trial by trial, to a recorded run and its report."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from passhat.cli import _options as options
+from passhat.cli._found import found_suites, shared_gateway
+from passhat.cli._reports import Judging, Printing
+from passhat.summary import ExitCode
+
+if TYPE_CHECKING:
+    from passhat.suite import FoundSuite
+
+# an exit code that says more about the whole comes first
+_WORST = (
+    ExitCode.OUR_FAULT,
+    ExitCode.INTERRUPTED,
+    ExitCode.WRONG_USE,
+    ExitCode.GATE_NOT_MET,
+    ExitCode.INCOMPLETE,
+    ExitCode.UNDECIDED,
+    ExitCode.FINE,
+)
+
+
+@click.command("run")
+@click.argument("paths", nargs=-1, required=True, metavar="PATH[::SUITE]...")
+@click.option("--trials", type=click.IntRange(min=1), metavar="N", help="Trials of each task (default: the suite's).")
+@click.option("--concurrency", type=click.IntRange(min=1), metavar="N", help="Trials at the same time.")
+@click.option("--seed", type=click.IntRange(min=0), metavar="N", help="The run's seed (default: drawn, and recorded).")
+@click.option("--order", type=click.Choice(["task", "round", "shuffled"]), help="The order of trials.")
+@click.option("--model", metavar="PROVIDER/NAME", help="The model that answers.")
+@click.option(
+    "--retries",
+    type=click.IntRange(min=0),
+    default=2,
+    show_default=True,
+    help="Re-runs after such failures as a provider's.",
+)
+@options.chosen
+@options.judged
+@options.formatted
+@click.option("--dry-run", is_flag=True, help="Say what it would take, and run nothing.")
+@click.option("--quiet", "-q", is_flag=True, help="No progress on standard error.")
+@options.root
+def command(paths: tuple[str, ...], **given: Any) -> int:
+    """Run suites: every task several times, graded and recorded; then report.
+
+    PATH is a file, or a folder in which every eval_*.py is taken.
+    """
+    with shared_gateway() as gateway:
+        suites = [found for path in paths for found in found_suites(path)]
+        if given["dry_run"]:
+            return _foretell(suites, given)
+        codes = [_one(found, gateway, given) for found in suites]
+    return next(code for code in _WORST if code in codes)
+
+
+def _one(found: FoundSuite, gateway: Any, given: dict[str, Any]) -> int:
+    import passhat
+    from passhat.reporting import progress_on
+
+    progress = progress_on(found.suite.name, quiet=given["quiet"])
+    result = passhat.run(
+        found.suite, root=given["root"], progress=progress, gateway=gateway, retries=given["retries"], **_asked(given)
+    )
+    judging = Judging(*(given[name] for name in ("missing", "undecided", "gates", "level")))
+    printing = Printing(*(given[name] for name in ("as_json", "as_markdown", "html", "junit")))
+    report = judging.of_run(result.reader)
+    printing.show(report, run=result.run_id)
+    return report.exit_code
+
+
+def _asked(given: dict[str, Any]) -> dict[str, Any]:
+    """The options that decide what is run."""
+    from passhat.suite import select
+
+    asked = {name: given[name] for name in ("trials", "concurrency", "seed", "order", "model")}
+    ids, words, tags = given["ids"], given["expression"], given["tags"]
+    if ids or words or tags:
+        asked["select"] = lambda tasks: select(tasks, ids=ids, k=words, tags=tags)
+    return asked
+
+
+def _foretell(suites: list[FoundSuite], given: dict[str, Any]) -> int:
+    import msgspec
+
+    from passhat.reporting import render_expected
+    from passhat.running import dry_run
+
+    expected = {found.suite.name: dry_run(found.suite, root=given["root"], **_asked(given)) for found in suites}
+    if given["as_json"]:
+        click.echo(msgspec.json.format(msgspec.json.encode(expected)).decode())
+    else:
+        for name, one in expected.items():
+            click.echo(render_expected(name, one))
+    return ExitCode.FINE

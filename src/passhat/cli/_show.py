@@ -1,0 +1,84 @@
+"""passhat show: a run's trials, or one trial with its transcript."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from passhat.cli import _options as options
+from passhat.cli._reports import terminal
+from passhat.facts import PasshatError
+
+if TYPE_CHECKING:
+    from passhat.facts import TrialRecord
+    from passhat.records import RunReader
+
+
+class NoSuchTrial(PasshatError):
+    """The run holds no such task or trial."""
+
+
+@click.command("show")
+@click.argument("run", default="last")
+@click.argument("task", required=False)
+@click.argument("trial", required=False, type=click.IntRange(min=0))
+@click.option("--arm", metavar="NAME", help="Trials of this arm only.")
+@click.option("--failed", is_flag=True, help="Only trials that didn't pass.")
+@click.option("--full", is_flag=True, help="Don't shorten long texts.")
+@options.as_json
+@options.root
+def command(
+    run: str, task: str | None, trial: int | None, arm: str | None, failed: bool, full: bool, as_json: bool, root: Path
+) -> int:
+    """List a run's trials; with TASK those of one task; with TRIAL everything that happened in one."""
+    from passhat.records import RunReader, find_run
+
+    reader = RunReader(find_run(run, root))
+    records = [r for r in _matching(reader, task, trial, arm) if not (failed and r.passed is True)]
+    if not records and not failed:
+        raise NoSuchTrial(_missing(reader, task, trial))
+    if as_json:
+        _print_json(reader, records, whole=trial is not None)
+    elif trial is not None:
+        _print_trial(reader, records, full=full)
+    else:
+        from passhat.reporting import render_trials
+
+        click.echo(render_trials(records, run=reader.run_id, **terminal()))
+    return 0
+
+
+def _matching(reader: RunReader, task: str | None, trial: int | None, arm: str | None) -> Iterator[TrialRecord]:
+    for record in reader.trials():
+        if task in (None, record.task) and trial in (None, record.trial) and arm in (None, record.arm):
+            yield record
+
+
+def _missing(reader: RunReader, task: str | None, trial: int | None) -> str:
+    from difflib import get_close_matches
+
+    known = sorted({record.task for record in reader.trials()})
+    if not known:
+        return f"{reader.run_id} has no trials yet"
+    if task in known:
+        return f"{reader.run_id}: task {task!r} has no trial {trial}"
+    near = get_close_matches(task or "", known, n=3)
+    hint = f"near it: {', '.join(near)}" if near else f"it has {', '.join(known[:8])}"
+    return f"{reader.run_id} has no task {task!r}; {hint}"
+
+
+def _print_trial(reader: RunReader, records: list[TrialRecord], *, full: bool) -> None:
+    from passhat.reporting import render_trial
+
+    for record in records:
+        click.echo(render_trial(record, reader.transcript(record), full=full, **terminal()))
+
+
+def _print_json(reader: RunReader, records: list[TrialRecord], *, whole: bool) -> None:
+    import msgspec
+
+    rows = [{"record": r, "transcript": reader.transcript(r)} if whole else r for r in records]
+    click.echo(msgspec.json.format(msgspec.json.encode(rows)).decode())

@@ -1,0 +1,94 @@
+"""The pytest plugin: repeated trials of ordinary tests, and a scripted model for them.
+
+This module holds the hooks that run in every session, and nothing heavier; what a session without trials or fixtures of
+ours doesn't need is imported when it is needed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from typing import Any
+
+import pytest
+
+from passhat.pytest_plugin._fixtures import faux, trial
+from passhat.pytest_plugin._keys import SESSION, TRIALS
+
+__all__ = ["faux", "trial"]
+
+_MARK = (
+    "trials(n, gate='every trial', simulated=False, undecided=None): run the test n times, each with fresh fixtures, "
+    "and decide by a gate such as 'pass@1 >= 0.8' (gate=None only records)"
+)
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    group = parser.getgroup("passhat", "repeated trials of tests that involve a model")
+    group.addoption("--trials", dest="passhat_trials", metavar="N", help="run each trial test N times, on a real model")
+    group.addoption(
+        "--model", dest="passhat_model", metavar="PROVIDER/NAME", help="the model that answers trial tests; costs money"
+    )
+    group.addoption(
+        "--undecided", dest="passhat_undecided", choices=("pass", "fail"), help="an undecided gate: pass or fail"
+    )
+    group.addoption("--trial-seed", dest="passhat_seed", type=int, metavar="N", help="seed of all trials (default: 0)")
+    parser.addini("passhat_env", "lead the clients of OpenAI and Anthropic to the double in every test", "bool", False)
+    parser.addini("passhat_dir", "where runs are recorded, relative to the root directory", "string", ".passhat")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line("markers", _MARK)
+    if config.getoption("passhat_trials") is not None or config.getini("passhat_env"):
+        from passhat.pytest_plugin._start import start
+
+        start(config)
+
+
+def pytest_sessionstart(session: pytest.Session) -> None:
+    session.config.stash[SESSION] = session
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    mark = metafunc.definition.get_closest_marker("trials")
+    if mark is not None:
+        from passhat.pytest_plugin._cases import make_trials
+
+        make_trials(metafunc, mark)
+
+
+@pytest.hookimpl(wrapper=True, trylast=True)
+def pytest_make_collect_report(
+    collector: pytest.Collector,
+) -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
+    report = yield
+    if TRIALS in collector.config.stash:
+        from passhat.pytest_plugin._cases import link
+
+        link(report.result)
+    return report
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if getattr(item, "nofuncargs", False) and item.get_closest_marker("trials"):
+            raise pytest.UsageError(
+                f"{item.nodeid}: @pytest.mark.trials can't repeat a unittest.TestCase method; "
+                "make it a plain class (setup_method works there) or a function"
+            )
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_finish(session: pytest.Session) -> None:
+    if TRIALS in session.config.stash:
+        from passhat.pytest_plugin._start import begin
+
+        begin(session.config, [item.nodeid for item in session.items])
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_node_collection_finished(node: Any, ids: list[str]) -> None:
+    if any("trial1of" in name for name in ids):
+        from passhat.pytest_plugin._start import begin_controller
+
+        begin_controller(node.config, ids)

@@ -1,0 +1,137 @@
+"""Cases: the trials of one test and the verdict that stands for it.
+
+Trials and verdict come from one ``parametrize`` call. The verdict's node id is the test's own, so that
+selecting, re-running and reporting it work as for any test; a trial's id ends in ``trial3of5``.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Generator, Iterable
+from typing import Any
+
+import pytest
+
+from passhat.pytest_plugin._keys import ALONE, CASE, MARK, MEMBERS, NUMBER, TRIALS
+from passhat.pytest_plugin._marks import TrialsMark, read
+
+PARAMETER = "_passhat_trial"
+VERDICT = 0
+_TRIAL_ID = re.compile(r"(?P<before>.*)\[(?:(?P<others>.*)-)?trial(?P<number>\d+)of(?P<n>\d+)\]", re.DOTALL)
+
+
+def case_of(nodeid: str) -> tuple[str, int, int] | None:
+    """Case id, number and n of a trial's node id; None when it doesn't look like one.
+
+    >>> case_of("t.py::test_x[b-trial3of5]")
+    ('t.py::test_x[b]', 3, 5)
+    >>> case_of("t.py::test_x[trial3of5]"), case_of("t.py::test_x[b]")
+    (('t.py::test_x', 3, 5), None)
+    """
+    found = _TRIAL_ID.fullmatch(nodeid)
+    if found is None:
+        return None
+    others = found["others"]
+    case = found["before"] if others is None else f"{found['before']}[{others}]"
+    return case, int(found["number"]), int(found["n"])
+
+
+def make_trials(metafunc: pytest.Metafunc, mark: pytest.Mark) -> None:
+    """Give a test n trials and a verdict."""
+    config = metafunc.config
+    asked = read(mark, metafunc.definition.nodeid, config.getoption("passhat_trials"))
+    _check_double(metafunc, asked)
+    if TRIALS not in config.stash:
+        config.stash[TRIALS] = True
+        config.pluginmanager.register(Selecting(), "passhat-selecting")
+    metafunc.definition.stash[MARK] = asked
+    metafunc.fixturenames.append(PARAMETER)
+    numbers = range(1, asked.n + 1)
+    ids: list[Any] = [f"trial{number}of{asked.n}" for number in numbers]
+    metafunc.parametrize(PARAMETER, [*numbers, VERDICT], ids=[*ids, pytest.HIDDEN_PARAM], scope="function")
+
+
+def _check_double(metafunc: pytest.Metafunc, asked: TrialsMark) -> None:
+    if "faux" in metafunc.fixturenames and asked.gate is not None and not asked.simulated:
+        raise pytest.UsageError(
+            f"{metafunc.definition.nodeid}: a gate on a scripted model measures the script, not an agent; "
+            "say that this is meant with trials(…, simulated=True), or drop the gate"
+        )
+
+
+def link(nodes: Iterable[Any]) -> None:
+    """Tell each verdict its trials, before anything filters them. Nodes that are linked already are left alone."""
+    pending: list[pytest.Item] = []
+    for node in nodes:
+        callspec = getattr(node, "callspec", None)
+        number = callspec.params.get(PARAMETER) if callspec is not None else None
+        if number is None or MEMBERS in node.stash or CASE in node.stash:
+            continue
+        node.stash[MARK] = _mark_of(node)
+        if number != VERDICT:
+            node.stash[NUMBER] = number
+            pending.append(node)
+            continue
+        node.stash[MEMBERS] = list(pending)
+        for trial in pending:
+            trial.stash[CASE] = node.nodeid
+        pending = []
+
+
+def _mark_of(item: pytest.Item) -> TrialsMark:
+    mark = item.get_closest_marker("trials")
+    assert mark is not None
+    return read(mark, item.nodeid, item.config.getoption("passhat_trials"))
+
+
+class Selecting:
+    """Registered with the first test that has trials, so that it comes after every plugin that selects or orders."""
+
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_collection_modifyitems(
+        self, config: pytest.Config, items: list[pytest.Item]
+    ) -> Generator[None, Any, Any]:
+        result = yield
+        select(config, items)
+        return result
+
+
+def select(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Keep cases whole: a selected verdict brings its trials and stands after them.
+
+    A trial without its verdict is an ordinary test when it was named, and isn't run otherwise.
+    """
+    kept: dict[pytest.Item, None] = {}
+    selected = {item for item in items if MEMBERS in item.stash}
+    whole = {trial for verdict in selected for trial in verdict.stash[MEMBERS]}
+    dropped: list[pytest.Item] = []
+    for item in items:
+        if item in selected:
+            trials: list[pytest.Item] = item.stash[MEMBERS]
+            kept.update(dict.fromkeys(trials))
+        elif CASE in item.stash and item not in whole:
+            if not _named(config, item):
+                dropped.append(item)
+                continue
+            item.stash[ALONE] = True
+        kept[item] = None
+    if dropped:
+        config.hook.pytest_deselected(items=dropped)
+    items[:] = kept
+    _skip_what_costs(config, items)
+
+
+def _named(config: pytest.Config, item: pytest.Item) -> bool:
+    label = f"trial{item.stash[NUMBER]}of{item.stash[MARK].n}"
+    return label in (config.getoption("keyword") or "") or any(label in str(argument) for argument in config.args)
+
+
+def _skip_what_costs(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Trials on a live model don't run unless somebody asked for them."""
+    if config.getoption("passhat_trials") is not None or config.getoption("passhat_model") is not None:
+        return
+    reason = "a live model costs money: run it with --trials N or --model PROVIDER/NAME, or mark it simulated=True"
+    for item in items:
+        names: Iterable[str] = getattr(item, "fixturenames", ())
+        if MARK in item.stash and not item.stash[MARK].simulated and "faux" not in names:
+            item.add_marker(pytest.mark.skip(reason=reason))

@@ -1,0 +1,197 @@
+"""Decides cases, in the process that reports: the only one, or xdist's controller."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import pytest
+from _pytest._code.code import ReprFileLocation, TerminalRepr
+from _pytest._io import TerminalWriter
+
+from passhat.facts import Manifest
+from passhat.pytest_plugin._cases import case_of
+from passhat.pytest_plugin._parts import Part
+from passhat.pytest_plugin._recording import Recording
+from passhat.pytest_plugin._verdict import CaseVerdict, TrialParts, decide_case
+
+
+class _Case:
+    """What has arrived of one case."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.expected: set[int] = set()
+        self.finished: set[int] = set()
+        self.trials: dict[int, TrialParts] = {}
+        self.location: tuple[str, int | None, str] = (name.partition("::")[0], None, name)
+
+    def take(self, part: Part) -> None:
+        self.trials.setdefault(part.number, TrialParts(self.name, part.number)).parts.append(part)
+
+    @property
+    def over(self) -> bool:
+        return self.finished >= self.expected
+
+
+class VerdictText(TerminalRepr):
+    """A failed verdict as the terminal and JUnit show it."""
+
+    def __init__(self, headline: str, text: str, path: str, line: int) -> None:
+        self.reprcrash = ReprFileLocation(path, line, headline)
+        self._text = text
+
+    def toterminal(self, tw: TerminalWriter) -> None:
+        headline, _, rest = self._text.partition("\n")
+        tw.line(headline, red=True, bold=True)
+        tw.line(rest)
+
+    def __str__(self) -> str:
+        return self._text
+
+
+class Deciding:
+    """Collects what trials say and reports a verdict under the case's own id when its last trial has finished."""
+
+    def __init__(self, config: pytest.Config, session: pytest.Session, ids: Iterable[str]) -> None:
+        self._config = config
+        self._session = session
+        self._cases: dict[str, _Case] = {}
+        self._verdicts: dict[str, CaseVerdict] = {}
+        self._manifest = Manifest(
+            run_id="",
+            suite=f"pytest {config.rootpath.name}",
+            kind="regression",
+            seed=config.getoption("passhat_seed") or 0,
+        )
+        self._recording = Recording(config, self._manifest)
+        known = set(ids)
+        for name in ids:
+            found = case_of(name)
+            if found is not None and found[0] in known:
+                self._cases.setdefault(found[0], _Case(found[0])).expected.add(found[1])
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        data = report.__dict__.pop("passhat", None)
+        if data is not None:
+            part = Part.unpacked(data)
+            report.__dict__["passhat_kind"] = part.kind
+            case = self._cases.get(part.case)
+            if case is not None:
+                case.take(part)
+                case.location = _case_location(report.location, part.case)
+        elif str(report.when) == "???":
+            self._lost(report)
+
+    def _lost(self, report: pytest.TestReport) -> None:
+        """A worker died in a trial: the trial is missing."""
+        found = case_of(report.nodeid)
+        case = self._cases.get(found[0]) if found is not None else None
+        if found is None or case is None:
+            return
+        message = "the process that ran it died"
+        case.take(Part(case.name, found[1], "???", "interrupted", message, text=report.longreprtext))
+        report.__dict__["passhat_kind"] = "interrupted"
+        report.outcome = "skipped"
+        report.longrepr = (case.name.partition("::")[0], 1, f"trial without a verdict: {message}")
+        self._finished(case, found[1])
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_runtest_logfinish(self, nodeid: str) -> None:
+        found = case_of(nodeid)
+        case = self._cases.get(found[0]) if found is not None else None
+        if found is not None and case is not None:
+            self._finished(case, found[1])
+
+    def _finished(self, case: _Case, number: int) -> None:
+        if number in case.finished or number not in case.trials:
+            return
+        case.finished.add(number)
+        self._recording.add(case.trials[number])
+        if case.over:
+            self._report(case, self._decided(case))
+
+    def _decided(self, case: _Case) -> CaseVerdict:
+        trials = [case.trials[number] for number in sorted(case.trials)]
+        source = next((part.source for trial in trials for part in trial.parts if part.source != "unseen"), "unseen")
+        manifest = self._recording.manifest_for(source)
+        return decide_case(case.name, trials, manifest, self._config.getoption("passhat_undecided"))
+
+    def _report(self, case: _Case, verdict: CaseVerdict) -> None:
+        self._verdicts[case.name] = verdict
+        hook = self._config.hook
+        hook.pytest_runtest_logstart(nodeid=case.name, location=case.location)
+        seconds = sum(part.seconds for trial in case.trials.values() for part in trial.parts if part.when == "call")
+        for when in ("setup", "call", "teardown"):
+            report = self._phase(case, verdict, when, seconds)
+            if report is not None:
+                hook.pytest_runtest_logreport(report=report)
+        hook.pytest_runtest_logfinish(nodeid=case.name, location=case.location)
+        if hasattr(self._config, "workerinput") or not self._config.pluginmanager.has_plugin("dsession"):
+            return
+        if self._session.shouldfail:
+            raise self._session.Failed(self._session.shouldfail)
+
+    def _phase(self, case: _Case, verdict: CaseVerdict, when: str, seconds: float) -> pytest.TestReport | None:
+        path, line, _ = case.location
+        outcome: Any = "passed"
+        text: Any = None
+        decisive = when == ("setup" if verdict.outcome in ("error", "skipped") and not verdict.xfail else "call")
+        if verdict.outcome in ("error", "skipped") and when == "call" and not verdict.xfail:
+            return None
+        if decisive and verdict.outcome in ("error", "failed"):
+            outcome, text = "failed", VerdictText(verdict.headline, verdict.text, path, (line or 0) + 1)
+        elif decisive and verdict.outcome == "skipped":
+            outcome, text = "skipped", (path, (line or 0) + 1, f"Skipped: {verdict.headline}")
+        properties = list(verdict.properties) if when == "teardown" else []
+        report = pytest.TestReport(
+            case.name,
+            case.location,
+            {},
+            outcome,
+            text,
+            when,  # type: ignore[arg-type]
+            duration=seconds if when == "call" else 0.0,
+            user_properties=properties,
+        )
+        if decisive and verdict.xfail is not None:
+            report.wasxfail = verdict.xfail
+        return report
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_report_teststatus(self, report: Any) -> tuple[str, str, str] | None:
+        """Trials are progress, not results: they are in no count of the last line."""
+        kind = getattr(report, "passhat_kind", None)
+        if kind is None:
+            return None
+        if report.when not in ("call", "???") and kind == "passed":
+            return "", "", ""
+        letter, word = {
+            "passed": (".", "trial passed"),
+            "failed": ("f", "trial failed"),
+            "agent_error": ("f", "trial failed"),
+            "skipped": ("s", "trial skipped"),
+        }.get(kind, ("?", "trial without a verdict"))
+        return "", letter, word
+
+    def pytest_terminal_summary(self, terminalreporter: Any) -> None:
+        lines = [(name, verdict.headline) for name, verdict in self._verdicts.items() if verdict.report is not None]
+        if not lines:
+            return
+        terminalreporter.section("trials", sep="-", blue=True)
+        for name, headline in lines:
+            terminalreporter.line(f"{name}  {headline}")
+        for line in self._recording.closing_lines():
+            terminalreporter.line(line)
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_sessionfinish(self) -> None:
+        self._recording.close(whole=all(case.over for case in self._cases.values()))
+
+
+def _case_location(location: tuple[str, int | None, str], case: str) -> tuple[str, int | None, str]:
+    """The trial's location, with the domain of its case."""
+    path, line, domain = location
+    found = case_of(domain)
+    return path, line, domain if found is None else found[0]

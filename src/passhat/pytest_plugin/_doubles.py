@@ -1,0 +1,191 @@
+"""What the fixtures hand to a test."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+import pytest
+
+from passhat.facts import ModelCall, Transcript, derive_seed
+from passhat.pytest_plugin._environment import gateway_of, host_environment, point_at
+from passhat.pytest_plugin._keys import CASE, ENVIRONMENT, EVIDENCE, MARK, NUMBER
+from passhat.trial import Recorder, Trial, Workspace
+from passhat.trial._current import recorder_here
+
+if TYPE_CHECKING:
+    from passhat.gateway import Request, Script, Session
+
+
+class PytestTrial(Trial):
+    """The live trial of a test, with the transcript of what its model was asked."""
+
+    def __init__(self, session: Session, recorder: Recorder, workspace: Path, **more: Any) -> None:
+        super().__init__(
+            recorder=recorder,
+            workspace=Workspace(lambda: workspace),
+            model=session.access,
+            env=session.access.environ(),
+            **more,
+        )
+        self._session = session
+
+    @property
+    def transcript(self) -> Transcript:
+        """All that happened so far."""
+        return self._recorder.transcript()
+
+    @property
+    def source(self) -> str:
+        """Who answered: scripted, simulated, replayed or live; unseen before the first call."""
+        return self._session.source if self._session.calls else "unseen"
+
+    def packed(self) -> str:
+        """The transcript as JSON text."""
+        return msgspec.json.encode(self.transcript).decode()
+
+
+class Faux(PytestTrial):
+    """A scripted model, and the trial it answers in."""
+
+    def __init__(self, script: Script, session: Session, recorder: Recorder, workspace: Path, **more: Any) -> None:
+        super().__init__(session, recorder, workspace, **more)
+        self._script = script
+
+    def script(self, *replies: Any) -> None:
+        """Replace what is left of the script: replies in order, or one function of the request (plain or async)."""
+        self._script.replace(*replies)
+
+    def append(self, *replies: Any) -> None:
+        """Add replies to the end of the script."""
+        self._script.append(*replies)
+
+    @property
+    def call_count(self) -> int:
+        """Requests so far, those that failed included."""
+        return self._session.calls
+
+    @property
+    def requests(self) -> tuple[Request, ...]:
+        """The requests as they were sent."""
+        return self._script.requests
+
+    @property
+    def pending(self) -> int:
+        """Replies that nothing has asked for yet."""
+        return self._script.pending
+
+    def transport(self, library: str = "httpx2") -> Any:
+        """A transport for a client that the test makes: ``httpx2.Client(transport=faux.transport())``."""
+        return self._session.transport(library)
+
+    def async_transport(self, library: str = "httpx2") -> Any:
+        """A transport for an async client that the test makes."""
+        return self._session.async_transport(library)
+
+
+def live_trial(request: pytest.FixtureRequest, workspace: Path, patch: pytest.MonkeyPatch) -> Iterator[PytestTrial]:
+    """Make the ``trial`` fixture."""
+    recorder, session, about = _opened(request, workspace, _mode(request))
+    trial = PytestTrial(session, recorder, workspace, **about)
+    yield from _running(request, patch, trial, session, recorder)
+
+
+def _mode(request: pytest.FixtureRequest) -> Any:
+    """Who answers: the model of the command line, the marker's simulation, or what the agent itself asks for."""
+    from passhat.gateway import Forward, Simulate
+
+    host = host_environment(request.config)
+    model = request.config.getoption("passhat_model")
+    if model is not None:
+        return Forward.to_model(model, host)
+    mark = request.node.stash.get(MARK, None)
+    if mark is not None and mark.simulation is not None:
+        return Simulate(mark.simulation)
+    return Forward.as_asked(host)
+
+
+def scripted_trial(request: pytest.FixtureRequest, workspace: Path, patch: pytest.MonkeyPatch) -> Iterator[Faux]:
+    """Make the ``faux`` fixture, and see at its end that the script was used up."""
+    from passhat.gateway import Script
+
+    script = Script()
+    recorder, session, about = _opened(request, workspace, script)
+    double = Faux(script, session, recorder, workspace, **about)
+    yield from _running(request, patch, double, session, recorder)
+    unused = session.unused()
+    if unused and not request.node.stash.get(_FAILED, False):
+        listed = "\n".join(f"  {line}" for line in unused)
+        pytest.fail(f"the script was not used up; nothing asked for:\n{listed}", pytrace=False)
+
+
+_FAILED = pytest.StashKey[bool]()
+
+
+def _opened(request: pytest.FixtureRequest, workspace: Path, mode: Any) -> tuple[Recorder, Session, dict[str, Any]]:
+    node = request.node
+    case, number = node.stash.get(CASE, node.nodeid), node.stash.get(NUMBER, 1)
+    seed = derive_seed(request.config.getoption("passhat_seed") or 0, case, number)
+    recorder = Recorder()
+    session = gateway_of(request.config).open(
+        mode, sink=recorder.add, now=recorder.now, seed=seed, label=case, workspace=workspace
+    )
+    return recorder, session, {"task_id": case, "input": None, "number": number - 1, "seed": seed}
+
+
+def _running(
+    request: pytest.FixtureRequest, patch: pytest.MonkeyPatch, trial: Any, session: Session, recorder: Recorder
+) -> Iterator[Any]:
+    """Lead clients to the session while the test runs, and keep what happened for the report."""
+    request.node.stash[EVIDENCE] = trial
+    token = recorder_here.set(recorder)
+    gateway = gateway_of(request.config)
+    try:
+        with gateway.route(session):
+            if ENVIRONMENT not in request.config.stash:
+                point_at(patch, session.access)
+            yield trial
+    finally:
+        recorder_here.reset(token)
+        session.revoke()
+
+
+def transcript_section(transcript: Transcript, longest: int = 4000) -> str:
+    """A failing test's transcript, short enough to read: each request as sent, each reply, each tool."""
+    lines: list[str] = []
+    for event in transcript.events:
+        if isinstance(event, ModelCall):
+            lines += _call_lines(len(lines), event)
+        else:
+            lines.append(f"{event.at:7.3f}s  {' '.join(f'{k}={v}' for k, v in _shown(event).items())}")
+    text = "\n".join(lines)
+    return text if len(text) <= longest else f"{text[:longest]}\n… {len(text) - longest} more characters"
+
+
+def _call_lines(index: int, call: ModelCall) -> list[str]:
+    tools = ", ".join(tool.name for tool in call.tools)
+    lines = [f"{call.at:7.3f}s  request to {call.model or 'the model'} ({call.wire}); tools: {tools or 'none'}"]
+    lines += [f"          {message.role}: {_cut(message.text or _wishes(message))}" for message in call.messages[-4:]]
+    if call.reply is not None:
+        lines.append(f"          -> {_cut(call.reply.text or _wishes(call.reply))}")
+    else:
+        lines.append(f"          -> {call.http_status} {_cut(call.error or '')}")
+    return lines
+
+
+def _wishes(message: Any) -> str:
+    return ", ".join(f"{wish.name}({json.dumps(wish.arguments, ensure_ascii=False)})" for wish in message.tool_calls)
+
+
+def _shown(event: Any) -> dict[str, Any]:
+    return {
+        name: _cut(str(value)) for name, value in msgspec.to_builtins(event).items() if name not in ("at", "seconds")
+    }
+
+
+def _cut(text: str, longest: int = 300) -> str:
+    text = " ".join(text.split())
+    return text if len(text) <= longest else f"{text[: longest - 1]}…"

@@ -1,0 +1,55 @@
+"""Leads the clients of a test process to the double."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+import pytest
+
+from passhat.pytest_plugin._keys import ENVIRONMENT, GATEWAY, HOST
+from passhat.trial import ModelAccess
+from passhat.trial._live import CLEARED
+
+if TYPE_CHECKING:
+    from passhat.gateway import Gateway
+
+
+def gateway_of(config: pytest.Config) -> Gateway:
+    """The session's gateway, started on first use and closed with the session."""
+    if GATEWAY not in config.stash:
+        from passhat.gateway import Gateway
+
+        gateway = Gateway()
+        gateway.start()
+        config.stash[GATEWAY] = gateway
+        config.add_cleanup(gateway.close)
+    found: Gateway = config.stash[GATEWAY]
+    return found
+
+
+def host_environment(config: pytest.Config) -> dict[str, str]:
+    """The environment as it was before anything of ours was set: real base URLs and keys."""
+    return config.stash.setdefault(HOST, dict(os.environ))
+
+
+def lead_clients(config: pytest.Config) -> None:
+    """Set base URLs and a placeholder key before test modules are imported, until the session ends.
+
+    Requests with that key go to the test that is running; between tests they are refused.
+    """
+    host_environment(config)
+    gateway = gateway_of(config)
+    access = ModelAccess(gateway.base_url, gateway.process_key)
+    patch = pytest.MonkeyPatch()
+    point_at(patch, access)
+    config.stash[ENVIRONMENT] = access
+    config.add_cleanup(patch.undo)
+
+
+def point_at(patch: pytest.MonkeyPatch, access: ModelAccess) -> None:
+    """Set and unset, together, all the variables that clients read."""
+    for name in CLEARED:
+        patch.delenv(name, raising=False)
+    for name, value in access.environ().items():
+        patch.setenv(name, value)

@@ -1,0 +1,23 @@
+"""What the plugin keeps on pytest's own objects."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+SESSION = pytest.StashKey[pytest.Session]()
+TRIALS = pytest.StashKey[bool]()  # set once a test with trials was seen
+REPORTER = pytest.StashKey[Any]()  # the object that decides, in the reporting process only
+GATEWAY = pytest.StashKey[Any]()  # the session's gateway, once something needs it
+HOST = pytest.StashKey[dict[str, str]]()  # the host's environment, before anything was set
+ENVIRONMENT = pytest.StashKey[Any]()  # the variables that lead clients to the gateway
+
+MARK = pytest.StashKey[Any]()  # on each item of a case: what its marker asks for
+NUMBER = pytest.StashKey[int]()  # on a trial: its number, from 1
+CASE = pytest.StashKey[str]()  # on a trial: the node id of its case
+MEMBERS = pytest.StashKey[list[pytest.Item]]()  # on a verdict: its trials
+ALONE = pytest.StashKey[bool]()  # on a trial that was asked for by its own name: an ordinary test
+RUNNING = pytest.StashKey[bool]()  # on a trial: its body is running
+SUBTEST = pytest.StashKey[str]()  # on a trial: the first subtest that failed
+EVIDENCE = pytest.StashKey[Any]()  # on an item: the trial or faux object that its test used

@@ -1,0 +1,74 @@
+"""What one phase of one trial says, as plain data that travels with its report from a worker to whoever decides."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import msgspec
+import pytest
+
+Kind = Literal["passed", "failed", "agent_error", "environment_error", "broken", "skipped", "not_needed", "interrupted"]
+
+# errors of the test's own text: they would repeat in every trial and say nothing of the agent
+_BROKEN = (NameError, ImportError, pytest.FixtureLookupError)
+_NO_ASYNC = "async def functions are not natively supported"
+
+
+class Part(msgspec.Struct, frozen=True, omit_defaults=True):
+    """One phase of one trial. ``text`` is the traceback as pytest shows it."""
+
+    case: str
+    number: int
+    when: str
+    kind: Kind
+    message: str = ""
+    type: str = ""
+    text: str = ""
+    seconds: float = 0.0
+    seed: int = 0
+    rule: str = ""
+    gate: str | None = None
+    simulated: bool = False
+    undecided: str | None = None
+    xfail: str | None = None
+    strict: bool = False
+    transcript: str = ""  # JSON of the transcript, on the last phase
+    source: str = "unseen"
+    shared: tuple[str, ...] = ()  # fixtures that all trials of the case share
+
+    def packed(self) -> dict[str, Any]:
+        """As JSON types."""
+        data: dict[str, Any] = msgspec.to_builtins(self)
+        return data
+
+    @classmethod
+    def unpacked(cls, data: Any) -> Part:
+        """From JSON types."""
+        return msgspec.convert(data, cls)
+
+
+def classify(call: pytest.CallInfo[Any], when: str) -> tuple[Kind, str, str]:
+    """Kind, message and exception type of a phase, told by what was raised and not by what xfail made of it."""
+    if call.excinfo is None:
+        return "passed", "", ""
+    error = call.excinfo.value
+    message, name = first_line(str(error)), type(error).__name__
+    if isinstance(error, pytest.skip.Exception):
+        return "skipped", message, name
+    if isinstance(error, _BROKEN):
+        return "broken", f"{name}: {message}", name
+    if when != "call":
+        return "environment_error", f"{name} in {when}: {message}", name
+    if isinstance(error, pytest.fail.Exception):
+        if message.startswith(_NO_ASYNC):
+            return "broken", "the test is async and no plugin runs it; install pytest-asyncio or anyio", name
+        return "failed", message, name
+    if isinstance(error, AssertionError):
+        return "failed", message or "assertion failed", name
+    return "agent_error", f"{name}: {message}", name
+
+
+def first_line(text: str, longest: int = 200) -> str:
+    """The first line that says something, cut to a length."""
+    line = next((line.strip() for line in text.splitlines() if line.strip()), "")
+    return line if len(line) <= longest else line[: longest - 1] + "…"

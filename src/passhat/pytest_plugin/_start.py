@@ -1,0 +1,51 @@
+"""Brings in the heavier parts, once a session turns out to need them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from passhat.pytest_plugin._keys import REPORTER, SESSION
+
+_PLUGIN = "passhat-running"
+
+
+def start(config: pytest.Config) -> None:
+    """Check what the command line says and set up the environment of the whole session, when that is asked for."""
+    from passhat.pytest_plugin._marks import count
+
+    forced = config.getoption("passhat_trials")
+    if forced is not None:
+        count(forced)
+    if config.getini("passhat_env"):
+        from passhat.pytest_plugin._environment import lead_clients
+
+        lead_clients(config)
+
+
+def begin(config: pytest.Config, ids: list[str]) -> None:
+    """Register what runs the trials; and, unless another process reports, what decides."""
+    if config.pluginmanager.has_plugin(_PLUGIN):
+        return
+    from passhat.pytest_plugin._running import Running
+
+    config.pluginmanager.register(Running(config), _PLUGIN)
+    if not hasattr(config, "workerinput"):
+        _decide(config, ids)
+
+
+def begin_controller(config: pytest.Config, ids: list[str]) -> None:
+    """Under xdist the controller decides; every worker collects the same ids."""
+    if REPORTER not in config.stash:
+        _decide(config, ids)
+
+
+def _decide(config: pytest.Config, ids: list[str]) -> None:
+    if config.getoption("setuponly", False) or config.getoption("setupplan", False) or config.option.collectonly:
+        return
+    from passhat.pytest_plugin._deciding import Deciding
+
+    reporter: Any = Deciding(config, config.stash[SESSION], ids)
+    config.stash[REPORTER] = reporter
+    config.pluginmanager.register(reporter, "passhat-deciding")

@@ -1,0 +1,172 @@
+"""From the trials of one case to its verdict: the same summary and the same policy as everywhere else."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+import msgspec
+
+from passhat.facts import ErrorInfo, Grade, Manifest, Status, Transcript, TrialRecord
+from passhat.pytest_plugin._marks import EVERY
+from passhat.pytest_plugin._parts import Kind, Part
+from passhat.summary import ExitCode, Report, summarize
+
+Outcome = Literal["passed", "failed", "skipped", "error"]
+
+_STATUS: dict[Kind, Status] = {
+    "passed": Status.COMPLETED,
+    "failed": Status.COMPLETED,
+    "agent_error": Status.AGENT_ERROR,
+    "environment_error": Status.ENVIRONMENT_ERROR,
+    "broken": Status.ENVIRONMENT_ERROR,
+    "skipped": Status.SKIPPED,
+    "not_needed": Status.NOT_NEEDED,
+    "interrupted": Status.INTERRUPTED,
+}
+_ORDER: tuple[Kind, ...] = (
+    "broken",
+    "interrupted",
+    "environment_error",
+    "agent_error",
+    "failed",
+    "skipped",
+    "not_needed",
+)
+
+
+@dataclass
+class TrialParts:
+    """All phases of one trial, as they arrive."""
+
+    case: str
+    number: int
+    parts: list[Part] = field(default_factory=list)
+
+    def worst(self) -> Part:
+        """The phase that tells how the trial ended."""
+        for kind in _ORDER:
+            for part in self.parts:
+                if part.kind == kind:
+                    return part
+        return next((part for part in self.parts if part.when == "call"), self.parts[0])
+
+    def record(self) -> TrialRecord:
+        """The trial as it is stored; trials count from 0 there."""
+        worst = self.worst()
+        call = next((part for part in self.parts if part.when == "call"), None)
+        status = _STATUS[worst.kind]
+        passed = {"passed": True, "failed": False, "agent_error": False}.get(worst.kind)
+        transcript = self.transcript()
+        grades = (Grade(passed, worst.message, name="test"),) if status is Status.COMPLETED else ()
+        return TrialRecord(
+            task=self.case,
+            trial=self.number - 1,
+            status=status,
+            passed=passed,
+            score=None if passed is None else float(passed),
+            grades=grades,
+            usage=transcript.usage,
+            seconds=0.0 if call is None else call.seconds,
+            seed=self.parts[0].seed,
+            error=None if passed or not worst.message else ErrorInfo(worst.kind, worst.message, worst.type, worst.text),
+            fingerprint=transcript.fingerprint(),
+            order=self.number,
+        )
+
+    def transcript(self) -> Transcript:
+        """What the trial's model saw, empty when none was used."""
+        text = next((part.transcript for part in self.parts if part.transcript), "")
+        return msgspec.json.decode(text, type=Transcript) if text else Transcript()
+
+
+@dataclass(frozen=True)
+class CaseVerdict:
+    """What is reported under the case's own id."""
+
+    outcome: Outcome
+    headline: str
+    text: str
+    properties: tuple[tuple[str, str], ...] = ()
+    xfail: str | None = None
+    report: Report | None = None
+
+
+def decide_case(case: str, trials: Sequence[TrialParts], manifest: Manifest, undecided: str | None) -> CaseVerdict:
+    """Judge a case whose trials have all ended; ``undecided`` is the session's own policy, which beats the marker's."""
+    first = trials[0].parts[0]
+    broken = next((part for trial in trials for part in trial.parts if part.kind == "broken"), None)
+    if broken is not None:
+        return CaseVerdict("error", f"the test itself is broken: {broken.message}", broken.text or broken.message)
+    records = [trial.record() for trial in trials]
+    counted = [record for record in records if record.counts]
+    if not counted:
+        reason = next((trial.worst().message for trial in trials), "")
+        return CaseVerdict("skipped", reason or "all trials were skipped", reason)
+    policy = undecided or first.undecided or "fail"
+    gates = () if first.gate is None else (first.gate,)
+    manifest = msgspec.structs.replace(manifest, task_ids=(case,), trials=len(counted), gates=gates)
+    report = summarize(manifest, counted, undecided=policy, planned=len(counted))
+    verdict = _judged(first, report, trials)
+    return _expected_to_fail(verdict, trials)
+
+
+def _judged(first: Part, report: Report, trials: Sequence[TrialParts]) -> CaseVerdict:
+    row = report.by_task[0]
+    low_high = "" if row.interval is None else f" [{row.interval[0]:.2f}, {row.interval[1]:.2f}]"
+    rate = "no verdicts" if row.estimate is None else f"pass@1 {row.estimate:.2f}{low_high}"
+    missing = f", {row.missing} missing" if row.missing else ""
+    headline = f"{row.c} of {row.n} trials passed{missing}: {rate}"
+    properties: dict[str, str] = {
+        "trials": str(row.n),
+        "passed": str(row.c),
+        "missing": str(row.missing),
+        "model_source": report.model_source,
+        "gate": first.rule,
+    }
+    outcome: Outcome
+    if first.gate is not None:
+        gate = report.gates[0]
+        properties["verdict"] = gate.verdict
+        outcome = "passed" if report.exit_code == ExitCode.FINE else "failed"
+        headline = f"gate {gate.gate} is {gate.verdict}: {headline}"
+        explanation = gate.message
+    elif first.rule == EVERY:
+        outcome = "passed" if row.c == row.n and not row.missing else "failed"
+        explanation = (
+            "" if outcome == "passed" else "every trial must pass; a gate such as 'pass@1 >= 0.8' asks for less"
+        )
+    else:
+        outcome, explanation = "passed", "recorded only: the marker has gate=None"
+    if first.simulated:
+        headline += " (a double answered for the model: this measures the code around it)"
+    text = "\n".join([headline, *([explanation] if explanation else []), "", *_listing(trials)])
+    return CaseVerdict(outcome, headline, text, tuple(properties.items()), report=report)
+
+
+def _expected_to_fail(verdict: CaseVerdict, trials: Sequence[TrialParts]) -> CaseVerdict:
+    """Apply an xfail mark to the verdict: pytest knows of it from the trials."""
+    parts = [part for trial in trials for part in trial.parts]
+    reason = next((part.xfail for part in parts if part.xfail is not None), None)
+    strict = any(part.strict for part in parts)
+    if verdict.outcome == "failed" and reason is not None:
+        return CaseVerdict("skipped", verdict.headline, verdict.text, verdict.properties, reason, verdict.report)
+    if verdict.outcome == "passed" and strict:
+        headline = f"[XPASS(strict)] {verdict.headline}"
+        return CaseVerdict("failed", headline, headline, verdict.properties, None, verdict.report)
+    if verdict.outcome == "passed" and reason is not None:
+        return CaseVerdict("passed", verdict.headline, verdict.text, verdict.properties, reason, verdict.report)
+    return verdict
+
+
+def _listing(trials: Sequence[TrialParts], most: int = 3) -> list[str]:
+    """Reasons by how often they occurred, and the whole text of the first failures."""
+    worst = [trial.worst() for trial in trials]
+    reasons: Mapping[str, int] = {}
+    reasons = {part.message: sum(other.message == part.message for other in worst) for part in worst if part.message}
+    lines = [f"{count} x {message}" for message, count in sorted(reasons.items(), key=lambda row: -row[1])[:10]]
+    shown = [(trial.number, part) for trial, part in zip(trials, worst, strict=True) if part.text][:most]
+    for number, part in shown:
+        lines += ["", f"--- trial {number}: {part.kind} ---", part.text.rstrip()]
+    return lines

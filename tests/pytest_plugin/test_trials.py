@@ -1,0 +1,362 @@
+"""Repeated trials of ordinary tests: verdicts, fresh fixtures, seeds, and what the session reports."""
+
+from pathlib import Path
+
+import numpy  # noqa: F401 - loaded before pytester saves the modules: it can't be loaded twice
+import pytest
+import scipy.special  # noqa: F401
+
+from passhat.facts import Status
+from passhat.pytest_plugin._cases import case_of
+from passhat.records import RunReader, find_run
+
+CASES = """
+import random
+import pytest
+import scipy.special  # noqa: F401
+
+KEPT = []
+
+def number(request):
+    return request.node.callspec.params["_passhat_trial"]
+
+@pytest.fixture
+def fresh():
+    return []
+
+@pytest.mark.trials(6, gate="pass@1 >= 0.5", simulated=True)
+def test_passes(fresh):
+    fresh.append(1)
+    assert fresh == [1]
+
+@pytest.mark.trials(6, gate="pass@1 >= 0.5", simulated=True)
+def test_fails():
+    assert False, "never right"
+
+@pytest.mark.trials(4, simulated=True)
+@pytest.mark.parametrize("word", ["a", "b"])
+def test_params(word, request):
+    assert word == "a" or number(request) != 2
+
+@pytest.mark.trials(4, gate=None, simulated=True)
+def test_recorded_only(request):
+    assert number(request) > 2
+
+@pytest.mark.trials(3, simulated=True)
+def test_raises():
+    raise RuntimeError("agent broke")
+
+class TestInside:
+    def setup_method(self):
+        self.state = []
+
+    @pytest.mark.trials(3, simulated=True)
+    def test_method(self):
+        self.state.append(1)
+        assert len(self.state) == 1
+
+def test_plain():
+    pass
+"""
+
+
+@pytest.fixture
+def suite(pytester: pytest.Pytester) -> pytest.Pytester:
+    pytester.makeini("[pytest]\nasyncio_default_fixture_loop_scope = function")
+    pytester.makepyfile(test_cases=CASES)
+    return pytester
+
+
+MODES: list[list[str]] = [
+    [],
+    ["-p", "no:cacheprovider"],
+    ["-n", "2"],
+    ["-n", "2", "--dist", "loadscope"],
+    ["-n", "2", "--dist", "worksteal"],
+    ["-s"],
+    ["--capture=sys"],
+    ["--import-mode=importlib"],
+    ["-p", "no:xdist"],
+]
+
+
+@pytest.mark.parametrize("mode", MODES, ids=" ".join)
+def test_verdicts_and_exit_code_are_the_same_in_every_mode(suite: pytest.Pytester, mode: list[str]) -> None:
+    result = suite.runpytest_subprocess("-rA", *mode)
+    assert result.ret == 1
+    result.assert_outcomes(passed=5, failed=3)
+    result.stdout.fnmatch_lines_random(
+        [
+            "PASSED test_cases.py::test_passes",
+            "FAILED test_cases.py::test_fails - gate pass@1 >= 0.5 is not met*",
+            "PASSED test_cases.py::test_params[[]a[]]",
+            "FAILED test_cases.py::test_params[[]b[]]*3 of 4*",
+            "PASSED test_cases.py::test_recorded_only",
+            "FAILED test_cases.py::test_raises*0 of 3*",
+        ]
+    )
+
+
+def test_a_trials_id_is_the_cases_id_with_a_number() -> None:
+    assert case_of("a.py::T::test_x[b-c-trial12of20]") == ("a.py::T::test_x[b-c]", 12, 20)
+    assert case_of("a.py::test_x[trial1of2]") == ("a.py::test_x", 1, 2)
+    assert case_of("a.py::test_x[trial1of2-b]") is None
+
+
+def test_the_session_is_recorded_as_a_run(suite: pytest.Pytester) -> None:
+    suite.runpytest()
+    reader = RunReader(find_run("last", suite.path / ".passhat"))
+    records = list(reader.trials())
+    assert len(records) == 6 + 6 + 8 + 4 + 3 + 3
+    assert reader.manifest.state == "finished"
+    assert {r.status for r in records if r.task.endswith("test_raises")} == {Status.AGENT_ERROR}
+    seeds = [record.seed for record in records]
+    assert len(set(seeds)) == len(seeds)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "outcomes"),
+    [
+        (["-k", "test_passes"], {"passed": 1}),
+        (["test_cases.py::test_params[a]"], {"passed": 1}),
+        (["test_cases.py::test_params"], {"passed": 1, "failed": 1}),
+        (["test_cases.py::test_params[b-trial2of4]"], {"failed": 1}),
+        (["test_cases.py::test_params[b-trial1of4]"], {"passed": 1}),
+        (["-k", "trial2of4"], {"passed": 1, "failed": 2}),
+        (["test_cases.py::TestInside"], {"passed": 1}),
+        (
+            ["--deselect", "test_cases.py::test_fails", "--deselect", "test_cases.py::test_raises"],
+            {"passed": 5, "failed": 1},
+        ),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else "",
+)
+def test_cases_and_trials_are_selected_as_tests_are(
+    suite: pytest.Pytester, arguments: list[str], outcomes: dict[str, int]
+) -> None:
+    result = suite.runpytest(*arguments)
+    found = {name: count for name, count in result.parseoutcomes().items() if name in ("passed", "failed", "errors")}
+    assert found == outcomes
+
+
+def test_last_failed_runs_the_failed_cases_again(suite: pytest.Pytester) -> None:
+    suite.runpytest()
+    result = suite.runpytest("--lf")
+    result.assert_outcomes(failed=3)
+
+
+def test_stop_at_the_first_failure_stops_after_a_verdict(suite: pytest.Pytester) -> None:
+    for mode in ([], ["-n", "2"]):
+        result = suite.runpytest_subprocess("-x", *mode)
+        assert result.ret == 1
+        assert result.parseoutcomes()["failed"] == 1
+
+
+def test_collecting_lists_trials_and_verdicts(suite: pytest.Pytester) -> None:
+    result = suite.runpytest("--co", "-q", "-k", "test_passes")
+    result.stdout.fnmatch_lines(["test_cases.py::test_passes[[]trial1of6[]]", "test_cases.py::test_passes"])
+    assert not (suite.path / ".passhat").exists()
+
+
+def test_each_trial_draws_its_own_random_numbers(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(
+        """
+        import random
+        import pytest
+
+        SEEN = []
+
+        @pytest.fixture
+        def early():
+            return random.random()
+
+        @pytest.mark.trials(5, gate=None, simulated=True)
+        def test_draw(early):
+            SEEN.append((early, random.random()))
+
+        def test_all_differ():
+            assert len(set(SEEN)) == len({a for a, _ in SEEN}) == len({b for _, b in SEEN}) == 5
+        """
+    )
+    pytester.runpytest().assert_outcomes(passed=2)
+
+
+def test_a_test_that_is_broken_ends_as_an_error_at_its_first_trial(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(
+        """
+        import pytest
+
+        RUNS = []
+
+        @pytest.mark.trials(5, gate=None, simulated=True)
+        def test_typo():
+            RUNS.append(1)
+            undefined_name
+
+        @pytest.mark.trials(5, gate=None, simulated=True)
+        def test_fixture(no_such_fixture):
+            pass
+
+        @pytest.mark.trials(5, gate=None, simulated=True)
+        def test_import():
+            import no_such_module
+
+        def test_ran_once():
+            assert RUNS == [1]
+        """
+    )
+    result = pytester.runpytest("-p", "no:asyncio", "-p", "no:anyio")
+    result.assert_outcomes(errors=3, passed=1)
+    result.stdout.fnmatch_lines_random(["*NameError: name 'undefined_name' is not defined*", "*no_such_fixture*"])
+
+
+def test_a_case_whose_trials_could_not_be_set_up_is_incomplete(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(
+        """
+        import pytest
+
+        @pytest.fixture
+        def service(request):
+            if request.node.callspec.params["_passhat_trial"] == 2:
+                raise OSError("no service")
+
+        @pytest.mark.trials(4, simulated=True)
+        def test_it(service):
+            pass
+        """
+    )
+    result = pytester.runpytest()
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(["*3 of 3 trials passed, 1 missing*", "*OSError in setup: no service*"])
+
+
+def test_a_killed_worker_leaves_the_case_incomplete(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(
+        """
+        import os
+        import pytest
+
+        @pytest.mark.trials(4, gate="pass@1 >= 0.4", simulated=True)
+        def test_it(request):
+            if request.node.callspec.params["_passhat_trial"] == 2:
+                os._exit(1)
+        """
+    )
+    result = pytester.runpytest_subprocess("-n", "2")
+    assert result.ret == 1
+    assert result.parseoutcomes()["failed"] == 1
+    result.stdout.fnmatch_lines(["*1 missing*"])
+
+
+@pytest.mark.parametrize(
+    ("mark", "message"),
+    [
+        ("trials", "give the number of trials"),
+        ("trials(0)", "whole number, 1 or more, got 0"),
+        ("trials(True)", "whole number, 1 or more, got True"),
+        ("trials(5, gates='x')", "no option 'gates'"),
+        ("trials(5, gate='pass@1 > 0.5')", "use >= or <="),
+        ("trials(5, gate='pass@1 >= 0.9')", "can't be met"),
+        ("trials(5, undecided='maybe')", "must be 'pass' or 'fail'"),
+    ],
+)
+def test_a_marker_that_cannot_work_is_refused_at_collection(pytester: pytest.Pytester, mark: str, message: str) -> None:
+    pytester.makepyfile(f"import pytest\n\n@pytest.mark.{mark}\ndef test_it():\n    pass\n")
+    result = pytester.runpytest()
+    assert result.ret != 0
+    assert message in result.stdout.str() + result.stderr.str()
+
+
+def test_a_live_model_costs_money_so_its_trials_are_skipped_unless_asked_for(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile("import pytest\n\n@pytest.mark.trials(3)\ndef test_it():\n    pass\n")
+    result = pytester.runpytest("-rs")
+    result.assert_outcomes(skipped=1)
+    result.stdout.fnmatch_lines(["*--trials N or --model*"])
+    pytester.runpytest("--trials", "4").assert_outcomes(passed=1)
+
+
+def test_expected_failures_apply_to_the_verdict(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(
+        """
+        import pytest
+
+        @pytest.mark.xfail(reason="known")
+        @pytest.mark.trials(3, simulated=True)
+        def test_known():
+            assert False
+
+        @pytest.mark.xfail(strict=True, reason="was known")
+        @pytest.mark.trials(3, simulated=True)
+        def test_fixed():
+            pass
+        """
+    )
+    pytester.runpytest().assert_outcomes(xfailed=1, failed=1)
+
+
+def test_a_failed_subtest_fails_its_trial_and_not_the_session(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(
+        """
+        import pytest
+
+        @pytest.mark.trials(4, gate=None, simulated=True)
+        def test_it(subtests, request):
+            with subtests.test("one"):
+                assert request.node.callspec.params["_passhat_trial"] != 1
+        """
+    )
+    result = pytester.runpytest()
+    assert result.ret == 0
+    result.stdout.fnmatch_lines(["*3 of 4 trials passed*"])
+
+
+def test_async_tests_fail_as_often_as_they_fail(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(
+        """
+        import pytest
+
+        @pytest.mark.asyncio
+        @pytest.mark.trials(4, gate=None, simulated=True)
+        async def test_it():
+            assert False
+
+        @pytest.mark.trials(4, gate=None, simulated=True)
+        async def test_no_plugin():
+            assert False
+        """
+    )
+    result = pytester.runpytest("-o", "asyncio_mode=strict", "-o", "asyncio_default_fixture_loop_scope=function")
+    result.stdout.fnmatch_lines_random(["*0 of 4 trials passed*", "*no plugin runs it*"])
+
+
+def test_a_unittest_method_cannot_be_repeated(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(
+        """
+        import unittest
+        import pytest
+
+        class TestIt(unittest.TestCase):
+            @pytest.mark.trials(3)
+            def test_it(self):
+                pass
+        """
+    )
+    result = pytester.runpytest()
+    assert result.ret == 4
+    assert "make it a plain class" in result.stdout.str() + result.stderr.str()
+
+
+def test_junit_has_one_failing_case_and_keeps_trials_green(suite: pytest.Pytester) -> None:
+    suite.runpytest("--junitxml=out.xml", "-k", "test_fails")
+    text = Path(suite.path / "out.xml").read_text()
+    assert text.count("<failure") == 1
+    assert text.count("trial failed: never right") == 6
+    assert '<property name="verdict" value="not met"' in text
+
+
+def test_a_session_without_trials_prints_and_writes_nothing(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile("def test_plain():\n    pass\n")
+    result = pytester.runpytest()
+    result.assert_outcomes(passed=1)
+    assert "passhat" not in result.stdout.str().replace("plugins: ", "").replace("passhat-0", "")
+    assert not (pytester.path / ".passhat").exists()
