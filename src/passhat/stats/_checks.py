@@ -172,4 +172,6 @@ def tails(level: float, side: Side) -> tuple[float | None, float | None]:
     side_word(side)
     if side == "both":
         return error / 2, error / 2
+    if error >= 0.5:
+        raise ValueError(f"level of a one-sided bound must be above .5, got {level!r}")
     return (error, None) if side == "lower" else (None, error)

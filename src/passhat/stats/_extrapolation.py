@@ -67,6 +67,7 @@ def beta_binomial(n: SupportsIndex | Counts, c: Counts) -> BetaBinomial:
     tasks = np.array(list(groups.values()), dtype=float)
 
     def loss(x: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
+        """Minus the mean log likelihood a task, by the logit of a / (a + b) and the log of a + b."""
         mean, size = float(expit(x[0])), math.exp(x[1])
         a, b = mean * size, (1 - mean) * size
         value = tasks @ (betaln(a + passes, b + trials - passes) - betaln(a, b))
@@ -74,34 +75,35 @@ def beta_binomial(n: SupportsIndex | Counts, c: Counts) -> BetaBinomial:
         by_a = tasks @ (psi(a + passes) - psi(a) + shared)
         by_b = tasks @ (psi(b + trials - passes) - psi(b) + shared)
         slope = np.array([mean * (1 - mean) * size * (by_a - by_b), a * by_a + b * by_b])
-        return -float(value), -slope
+        return -float(value) / len(cs), -slope / len(cs)
 
     overall = sum(cs) / sum(ns)
+    logit = math.log(overall / (1 - overall))
     best = min(
         (
             minimize(
                 loss,
-                np.array([math.log(overall / (1 - overall)), start]),
+                np.array([logit, start]),
                 jac=True,
                 method="L-BFGS-B",
-                bounds=[(-30, 30), (_TIGHTEST, _LOOSEST)],
-                options={"ftol": 1e-15, "gtol": 1e-9, "maxiter": 1000},
+                bounds=[(logit - 5, logit + 5), (_TIGHTEST, _LOOSEST)],
+                options={"ftol": 1e-15, "gtol": 1e-10, "maxiter": 1000},
             )
-            for start in (0.0, 3.0)
+            for start in (-2.0, 0.0, 2.0, 4.0)
         ),
         key=lambda found: float(found.fun),
     )
     mean, size = float(expit(best.x[0])), math.exp(float(best.x[1]))
-    return BetaBinomial(mean * size, (1 - mean) * size, -float(best.fun))
+    return BetaBinomial(mean * size, (1 - mean) * size, -float(best.fun) * len(cs))
 
 
 @dataclass(frozen=True, slots=True)
 class Extrapolation:
-    """A guess at pass^k or pass@k for k > n: a model's ``point`` within bounds free of assumptions.
+    """A guess at pass^k or pass@k for k > n: a model's ``point`` beside bounds free of assumptions.
 
     ``method`` is the label that has to stand beside the point. ``point`` is None where the model
-    cannot be fitted. ``low`` and ``high`` bound the rate at the estimates; for an interval use
-    ``interval`` with the same k.
+    cannot be fitted. ``low`` and ``high`` bound the rate at the estimates, which the model smooths,
+    so that its point may lie a little outside; for an interval use ``interval`` with the same k.
     """
 
     point: float | None
@@ -114,7 +116,7 @@ def extrapolate(n: SupportsIndex | Counts, c: Counts, k: SupportsIndex, *, rate:
     """A model-based guess at pass^k or pass@k for more trials than were run.
 
     The beta-binomial's interval covers as little as 83 % (pass^8) or never (pass@8), so that none is
-    given; only the point, kept within the bounds that hold without a model.
+    given; only the point, and the bounds that hold without a model.
 
     Raises ValueError for k that needs no extrapolation, ``Refused`` for k > 3n.
 
@@ -128,8 +130,7 @@ def extrapolate(n: SupportsIndex | Counts, c: Counts, k: SupportsIndex, *, rate:
         raise ValueError(f"k={size} needs no extrapolation with {min(ns)} trials a task: see suite_rate()")
     low, high = bounds_beyond(ns, cs, size, rate=rate)
     try:
-        model = beta_binomial(ns, cs).rate(size, rate)
+        point = beta_binomial(ns, cs).rate(size, rate)
     except _checks.Refused as refusal:
         return Extrapolation(None, low, high, method=f"bounds only: {refusal}")
-    point = min(max(model, low), high)
     return Extrapolation(point, low, high, method="model-based extrapolation (beta-binomial)")

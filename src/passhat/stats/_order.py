@@ -115,6 +115,15 @@ def _found(runs: TestResult, trend: TestResult, rounds: TestResult, error: float
     return "; ".join(f"{word} (p = {test.p:.2g})" for test, word in words if 3 * test.p <= error)
 
 
+def _lost_changes(n: int, repeated: float) -> float:
+    """Share of the changes expected given c that is missing where results repeat the one before.
+
+    Repeating also spreads c, which lowers what is expected: pq n (n - V/n) with V = Var(c) / pq.
+    """
+    spread = 1 + 2 * math.fsum((1 - h / n) * repeated**h for h in range(1, n))
+    return (n - spread) / (n - 1) - (1 - repeated)
+
+
 @dataclass(frozen=True, slots=True)
 class _Sums:
     """The three statistics and what they are expected to be, given every task's number of passes."""
@@ -126,6 +135,7 @@ class _Sums:
     rounds_expected: Array
     rounds_inverse: Array
     rank: int
+    replay: float  # changes that are lost where one result in five repeats the one before
     drift: float  # expected trend statistic for one logit over the run
 
     @classmethod
@@ -134,7 +144,7 @@ class _Sums:
 
         longest = max(map(len, rows))
         expected, covariance = np.zeros(longest), np.zeros((longest, longest))
-        changes = changes_variance = trend_variance = drift = 0.0
+        changes = changes_variance = trend_variance = replay = drift = 0.0
         for row in rows:
             n, c = len(row), sum(row)
             pairs = 2 * c * (n - c) / n
@@ -143,12 +153,13 @@ class _Sums:
             spread = n * (n * n - 1) / 12  # sum of squared distances from the middle trial
             unit = c * (n - c) / (n * (n - 1))
             trend_variance += unit * spread
+            replay += pairs * _lost_changes(n, 0.2)
             drift += unit * spread / (n - 1)
             expected[:n] += c / n
             covariance[:n, :n] += unit * (np.eye(n) - 1 / n)
         rank = int(np.linalg.matrix_rank(covariance, hermitian=True))
         inverse = np.linalg.pinv(covariance, hermitian=True).astype(np.float64)
-        return cls(rows, changes, changes_variance, trend_variance, expected, inverse, rank, drift)
+        return cls(rows, changes, changes_variance, trend_variance, expected, inverse, rank, replay, drift)
 
     def _statistics(self, draws: list[Array]) -> tuple[Array, Array, Array]:
         """Changes, trend and rounds for arrays (draws, n) of results, one a task."""
@@ -204,7 +215,7 @@ class _Sums:
     def power(self, error: float) -> str:
         """What the check would have found, from the expected shift of runs and trend."""
         limit = normal_quantile(1 - error / 3)
-        replay = normal_tail(limit - 0.2 * self.changes_expected / math.sqrt(self.changes_variance))
+        replay = normal_tail(limit - self.replay / math.sqrt(self.changes_variance))
         limit = normal_quantile(1 - error / 6)
         drift = normal_tail(limit - self.drift / math.sqrt(self.trend_variance))
         return (

@@ -1,0 +1,153 @@
+"""Agreement with people, and pass rates corrected for a judge's errors."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from passhat.stats import (
+    Refused,
+    cohen_kappa,
+    judge_quality,
+    post_stratified,
+    rogan_gladen,
+    wilson,
+)
+
+CELL = st.integers(0, 40)
+
+
+@given(st.lists(st.lists(CELL, min_size=3, max_size=3), min_size=3, max_size=3))
+@settings(deadline=None)
+def test_kappa_lies_in_its_interval_and_does_not_care_who_is_rater_one(table: list[list[int]]) -> None:
+    found = cohen_kappa(table)
+    turned = cohen_kappa([list(row) for row in zip(*table, strict=True)])
+    if found is None:
+        assert turned is None
+        return
+    assert turned is not None
+    assert found.kappa == pytest.approx(turned.kappa)
+    assert -1 - 1e-9 <= found.kappa <= 1 + 1e-9
+    assert found.interval.low <= found.kappa + 1e-9
+    assert found.kappa <= found.interval.high + 1e-9
+    assert found.interval.width > 0
+
+
+@pytest.mark.parametrize("table", [[[50, 0], [0, 0]], [[40, 10], [0, 0]], [[40, 0], [10, 0]], [[0, 0], [0, 0]]])
+def test_kappa_is_undefined_where_a_rater_used_one_category(table: list[list[int]]) -> None:
+    assert cohen_kappa(table) is None
+
+
+def test_full_agreement_still_has_a_width() -> None:
+    for table, kappa in (([[20, 0], [0, 20]], 1), ([[0, 20], [20, 0]], -1)):
+        found = cohen_kappa(table)
+        assert found is not None
+        assert found.kappa == kappa
+        assert found.interval.width > 0.1
+        assert found.interval.method == "Clopper–Pearson of the agreement"
+
+
+@pytest.mark.parametrize("table", [[[1, 2, 3], [4, 5, 6]], [[1]], [[1, 2], [3]], []])
+def test_a_table_that_is_not_square_is_refused(table: Any) -> None:
+    with pytest.raises(ValueError, match="table must be square"):
+        cohen_kappa(table)
+
+
+def test_a_table_of_three_categories_is_no_table_of_passes() -> None:
+    with pytest.raises(ValueError, match="table must have 2 rows and 2 columns"):
+        judge_quality([[1, 0, 0], [0, 1, 0], [0, 0, 1]])
+    with pytest.raises(ValueError, match="each count of the table must be an integer of at least 0, got -1"):
+        judge_quality([[1, -1], [0, 1]])
+
+
+def test_a_judges_parts_are_unknown_where_no_label_speaks_to_them() -> None:
+    found = judge_quality([[9, 1], [0, 0]])
+    assert found.sensitivity == 0.9
+    assert found.sensitivity_interval is not None
+    assert list(found.sensitivity_interval) == list(wilson(9, 10))
+    assert (found.specificity, found.specificity_interval, found.kappa, found.better_than_chance) == (None,) * 4
+    assert judge_quality([[0, 0], [1, 9]]).sensitivity is None
+    assert found.labels == 10
+
+
+def test_a_coin_of_a_judge_is_not_better_than_chance() -> None:
+    low = judge_quality([[6, 4], [6, 4]]).better_than_chance
+    assert low is not None
+    assert low < 0
+
+
+@given(st.integers(0, 30), st.integers(0, 30), st.integers(0, 30), st.integers(0, 30), st.data())
+@settings(deadline=None)
+def test_post_stratified_intervals_hold_their_estimate(a: int, b: int, c: int, d: int, data: Any) -> None:
+    passed = a + c + data.draw(st.integers(0, 100))
+    total = passed + b + d + data.draw(st.integers(0, 100))
+    if a + b + c + d == 0:
+        if total:
+            with pytest.raises(Refused, match="nothing was labelled"):
+                post_stratified([[a, b], [c, d]], passed, total)
+        return
+    found = post_stratified([[a, b], [c, d]], passed, total)
+    assert 0 <= found.interval.low <= found.estimate <= found.interval.high <= 1
+    assert found.interval.width > 0
+    mirrored = post_stratified([[d, c], [b, a]], total - passed, total)
+    assert list(mirrored.interval) == pytest.approx([1 - found.interval.high, 1 - found.interval.low])
+
+
+def test_post_stratified_says_which_verdict_has_no_label() -> None:
+    found = post_stratified([[10, 0], [0, 0]], 150, 200)
+    assert found.interval.note == "no label among what the judge failed: anything is allowed for there"
+    assert found.interval.low < 0.75
+    assert post_stratified([[0, 2], [0, 8]], 0, 200).interval.note.startswith("no label among what the judge passed")
+    assert post_stratified([[8, 2], [1, 8]], 100, 200).interval.note == ""
+
+
+def test_a_one_sided_corrected_rate_is_the_end_with_twice_the_error() -> None:
+    table = [[38, 2], [2, 8]]
+    both = post_stratified(table, 760, 1000, level=0.9).interval
+    assert list(post_stratified(table, 760, 1000, side="lower").interval) == pytest.approx([both.low, 1])
+    assert list(post_stratified(table, 760, 1000, side="upper").interval) == pytest.approx([0, both.high])
+
+
+def test_labels_of_other_items_than_the_judged_are_refused() -> None:
+    with pytest.raises(ValueError, match="the labels must be of judged items, got 40 labels of 30 judged to pass"):
+        post_stratified([[38, 2], [2, 8]], 30, 100)
+    with pytest.raises(ValueError, match="judged_pass must be at most judged, got 101 of 100"):
+        rogan_gladen([[38, 2], [2, 8]], 101, 100)
+
+
+def test_rogan_gladen_refuses_what_labels_cannot_carry() -> None:
+    with pytest.raises(Refused, match="people passed 10 and failed 0 of the labelled items: both are needed"):
+        rogan_gladen([[9, 1], [0, 0]], 80, 100)
+    with pytest.raises(Refused, match="do not show that the judge is better than chance"):
+        rogan_gladen([[6, 4], [6, 4]], 80, 100)
+    for passed in (0, 2000):
+        with pytest.raises(Refused, match="would not do at any pass rate"):
+            rogan_gladen([[900, 100], [100, 900]], passed, 2000)
+
+
+@pytest.mark.parametrize("rate", [0.5, 0.9])
+def test_post_stratified_intervals_cover_where_labels_are_a_random_sample(rate: float) -> None:
+    rng = np.random.default_rng(13)
+    hits = 0
+    for _ in range(400):
+        human = rng.random(200) < rate
+        judge = np.where(human, rng.random(200) < 0.9, rng.random(200) < 0.2)
+        h, j = human[:50], judge[:50]
+        table = [[int((h & j).sum()), int((h & ~j).sum())], [int((~h & j).sum()), int((~h & ~j).sum())]]
+        hits += rate in post_stratified(table, int(judge.sum()), 200).interval
+    assert hits / 400 >= 0.942 - 3 * 0.011  # the measured minimum at 50 labels, less three standard errors
+
+
+def test_rogan_gladen_covers_where_the_labels_come_from_elsewhere() -> None:
+    rng = np.random.default_rng(14)
+    hits = tried = 0
+    for _ in range(400):
+        tp, fp = int(rng.binomial(50, 0.95)), int(rng.binomial(50, 0.1))
+        judged = int(rng.binomial(1000, 0.8 * 0.95 + 0.2 * 0.1))
+        tried += 1
+        hits += 0.8 in rogan_gladen([[tp, 50 - tp], [fp, 50 - fp]], judged, 1000).interval
+    assert hits / tried >= 0.952 - 3 * 0.011
