@@ -54,10 +54,14 @@ class Gateway:
     True
     """
 
-    def __init__(self, *, clock: Clock | None = None, port: int = 0) -> None:
+    def __init__(
+        self, *, clock: Clock | None = None, port: int = 0, welcome: Callable[[Gateway, str], Session] | None = None
+    ) -> None:
+        """``port`` 0 takes a free one. ``welcome`` opens a session for a key that nobody opened one for."""
         self.clock: Clock = clock or SystemClock()
         self.process_key = _new_key("passhat-process")
         self._port = port
+        self._welcome = welcome
         self._server: Server | None = None
         self._lock = threading.Lock()
         self._sessions: dict[str, Session] = {}
@@ -115,13 +119,14 @@ class Gateway:
         chunking: Chunking | None = None,
         model: str | None = None,
         faults: Any = None,
+        key: str | None = None,
     ) -> Session:
         """Open a session for one trial (or one judge, or one simulated user).
 
         ``sink`` is given an event for every call, before the client sees the end of the answer. ``now`` says the
         seconds since the agent was started. ``workspace`` is the trial's directory, or a function that gives it (or
         None): its path doesn't count when requests are compared. ``faults`` are `Faults`, or what
-        describes them. Raises `GatewayError` when the mode can't start.
+        describes them; ``key`` one of your own choice. Raises `GatewayError` when the mode can't start.
         """
         if now is None:
             began = time.monotonic()
@@ -131,7 +136,7 @@ class Gateway:
 
         session = Session(
             self,
-            _new_key("passhat-trial"),
+            _new_key("passhat-trial") if key is None else key,
             mode,
             sink=sink,
             now=now,
@@ -189,6 +194,8 @@ class Gateway:
             return session
         if session is None and key == self.process_key:
             return self._shared(http)
+        if session is None and self._welcome is not None:
+            return self._welcome(self, key)
         why = (
             "This key's trial is over" if session is not None else "Incorrect API key provided: it belongs to no trial"
         )
