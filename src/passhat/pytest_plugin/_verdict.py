@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -98,7 +99,8 @@ def decide_case(case: str, trials: Sequence[TrialParts], manifest: Manifest, und
     first = trials[0].parts[0]
     broken = next((part for trial in trials for part in trial.parts if part.kind == "broken"), None)
     if broken is not None:
-        return CaseVerdict("error", f"the test itself is broken: {broken.message}", broken.text or broken.message)
+        headline = f"the test itself is broken: {broken.message}"
+        return CaseVerdict("error", headline, f"{headline}\n\n{broken.text}")
     records = [trial.record() for trial in trials]
     counted = [record for record in records if record.counts]
     if not counted:
@@ -140,7 +142,7 @@ def _judged(first: Part, report: Report, trials: Sequence[TrialParts]) -> CaseVe
     else:
         outcome, explanation = "passed", "recorded only: the marker has gate=None"
     if first.simulated:
-        headline += " (a double answered for the model: this measures the code around it)"
+        headline += " (a double answered for the model)"
     text = "\n".join([headline, *([explanation] if explanation else []), "", *_listing(trials)])
     return CaseVerdict(outcome, headline, text, tuple(properties.items()), report=report)
 
@@ -161,12 +163,11 @@ def _expected_to_fail(verdict: CaseVerdict, trials: Sequence[TrialParts]) -> Cas
 
 
 def _listing(trials: Sequence[TrialParts], most: int = 3) -> list[str]:
-    """Reasons by how often they occurred, and the whole text of the first failures."""
-    worst = [trial.worst() for trial in trials]
-    reasons: Mapping[str, int] = {}
-    reasons = {part.message: sum(other.message == part.message for other in worst) for part in worst if part.message}
-    lines = [f"{count} x {message}" for message, count in sorted(reasons.items(), key=lambda row: -row[1])[:10]]
-    shown = [(trial.number, part) for trial, part in zip(trials, worst, strict=True) if part.text][:most]
-    for number, part in shown:
+    """Reasons by how often they occurred, and the whole text of the first failures that differ."""
+    worst = [(trial.number, trial.worst()) for trial in trials]
+    counts = Counter(part.message for _, part in worst if part.message)
+    lines = [f"{count} x {message}" for message, count in counts.most_common(10)]
+    different = {part.text: (number, part) for number, part in reversed(worst) if part.text}
+    for number, part in sorted(different.values(), key=lambda row: row[0])[:most]:
         lines += ["", f"--- trial {number}: {part.kind} ---", part.text.rstrip()]
     return lines
