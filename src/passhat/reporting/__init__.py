@@ -1,5 +1,60 @@
-"""Renders a report, a trial, a list of runs or the progress of a run. Computes nothing: `passhat.summary` does."""
+"""Renders a report, a trial, a list of runs or the progress of a run. Computes nothing: `passhat.summary` does.
 
-from passhat.reporting._terminal import render_terminal
+The names load on first use, since each form needs other packages.
+"""
 
-__all__ = ["render_terminal"]
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from passhat.reporting._console import Look, look_of
+    from passhat.reporting._html import render_html
+    from passhat.reporting._json import render_json
+    from passhat.reporting._junit import render_junit
+    from passhat.reporting._markdown import render_markdown
+    from passhat.reporting._progress import ProgressLine
+    from passhat.reporting._runs import render_runs, render_trials
+    from passhat.reporting._terminal import render_terminal
+    from passhat.reporting._text import clean, clean_block
+    from passhat.reporting._trial import render_trial
+
+_HOME = {
+    "Look": "_console",
+    "ProgressLine": "_progress",
+    "clean": "_text",
+    "clean_block": "_text",
+    "look_of": "_console",
+    "render_html": "_html",
+    "render_json": "_json",
+    "render_junit": "_junit",
+    "render_markdown": "_markdown",
+    "render_runs": "_runs",
+    "render_terminal": "_terminal",
+    "render_trial": "_trial",
+    "render_trials": "_runs",
+}
+
+__all__ = [
+    "Look",
+    "ProgressLine",
+    "clean",
+    "clean_block",
+    "look_of",
+    "render_html",
+    "render_json",
+    "render_junit",
+    "render_markdown",
+    "render_runs",
+    "render_terminal",
+    "render_trial",
+    "render_trials",
+]
+
+
+def __getattr__(name: str) -> Any:
+    home = _HOME.get(name)
+    if home is None:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{home}"), name)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -20,7 +21,7 @@ _ASCII = str.maketrans(
         "—": "-",
         "−": "-",
         "×": "x",
-        "…": "...",
+        "…": "~",
         "●": "#",
         "○": ".",
         "✓": "+",
@@ -71,7 +72,7 @@ class Look:
         file: Any = console.file
         text = "\n".join(line.rstrip() for line in file.getvalue().split("\n")).rstrip("\n") + "\n"
         if not self.unicode:
-            text = text.translate(_ASCII).encode("ascii", "replace").decode("ascii")
+            text = re.sub(r"(?m)^(\s*)… ", r"\1... ", text).translate(_ASCII).encode("ascii", "replace").decode("ascii")
         return text
 
 

@@ -112,7 +112,7 @@ def tags(page: Page, report: Report) -> None:
         page.line((f"… {len(worst) - 12} more tags", DIM), indent=2)
 
 
-_WORDS = {
+WORDS = {
     "completed": "failed by its grades",
     "agent_error": "the agent raised",
     "timeout": "timeout",
@@ -134,10 +134,10 @@ def failures(page: Page, report: Report) -> None:
     failed = sum(report.failures.values())
     page.heading("Failures", f"{failed} of {count(report.trials.counted, 'trial')}" if failed else "")
     rows: list[list[Cell]] = [
-        [str(number), Text(_WORDS.get(status, status))] for status, number in report.failures.items()
+        [str(number), Text(WORDS.get(status, status))] for status, number in report.failures.items()
     ]
     rows += [
-        [str(number), Text(f"missing: {_WORDS.get(status, status)}", WARN)] for status, number in report.missing.items()
+        [str(number), Text(f"missing: {WORDS.get(status, status)}", WARN)] for status, number in report.missing.items()
     ]
     for number, what in rows:
         page.line(f"{number:>5}  ", (what.plain, str(what.style)) if isinstance(what, Text) else what, indent=2)

@@ -27,7 +27,7 @@ from passhat.summary._report import (
 from passhat.summary._rows import verdict_of_task
 from passhat.summary._summarize import flip_rate, summarize
 from passhat.summary._tally import Regrades
-from passhat.summary._title import is_rate_of_an_agent, title_of
+from passhat.summary._title import is_rate_of_an_agent, quick_pass_at_1, title_of
 
 __all__ = [
     "ErrorRow",
@@ -52,6 +52,7 @@ __all__ = [
     "flip_rate",
     "gate_feasibility",
     "is_rate_of_an_agent",
+    "quick_pass_at_1",
     "summarize",
     "title_of",
     "verdict_of_task",

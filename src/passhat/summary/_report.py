@@ -187,6 +187,7 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
 
     ``flip_rate`` is the share of tasks (with at least 2 trials) that both passed and failed. ``failures`` and
     ``missing`` count trials by status; *completed* among the failures are those that a grader failed.
+    ``undecided`` is what an undecided gate counts as.
     """
 
     schema: int = SCHEMA
@@ -214,6 +215,7 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     usage: UsageTotals
     findings: tuple[Finding, ...]
     gates: tuple[GateRow, ...]
+    undecided: Literal["pass", "fail"]
     exit_code: int
 
     def rate(self, k: int, *, hat: bool = False) -> Rate | None:

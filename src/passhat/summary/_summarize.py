@@ -106,6 +106,7 @@ def summarize(
         usage=usage_totals(tally),
         findings=(),
         gates=tuple(verdicts),
+        undecided="fail" if fails else "pass",
         exit_code=_exit_code(verdicts, parsed, headline, undecided_fails=fails),
     )
     evidence = Evidence(report, tally, headline, population, table, tuple(parsed), now or datetime.now(UTC))

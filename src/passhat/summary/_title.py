@@ -41,3 +41,15 @@ def title_of(manifest: Manifest) -> str:
     if model:
         return f"{title} with {model}"
     return title if manifest.model_source == "live" else f"{title} (which model answered was not seen)"
+
+
+def quick_pass_at_1(manifest: Manifest) -> float | None:
+    """pass@1 from the counts that a finished run left in its manifest, tune tasks apart; None when it left none.
+
+    >>> from passhat.facts import TaskCount
+    >>> quick_pass_at_1(Manifest(run_id="r", suite="s", counts=(TaskCount("a", 4, 3), TaskCount("b", 2, 0))))
+    0.375
+    """
+    counts = [count for count in manifest.counts if count.n and count.arm == (manifest.baseline or manifest.arms[0])]
+    held_out = [count for count in counts if manifest.task_splits.get(count.task) != "tune"] or counts
+    return sum(count.c / count.n for count in held_out) / len(held_out) if held_out else None

@@ -1,0 +1,137 @@
+"""The report as Markdown, fit for a comment on a pull request."""
+
+from __future__ import annotations
+
+import re
+
+from passhat.reporting._conclusions import outcome_of
+from passhat.reporting._headline import chosen_ks, moment, size_of
+from passhat.reporting._tables import listed
+from passhat.reporting._text import clean, count, dollars, rate, span, tokens
+from passhat.summary import Rate, Report
+
+_SPECIAL = re.compile(r"([\\`*_{}\[\]()#+!|~])")
+_SIGN = {"met": "✅", "not met": "❌", "undecided": "❔", "incomplete": "⚠️"}
+_SEVERITY = {"error": "❌", "warning": "⚠️", "note": "·"}
+
+
+def escape(text: str, limit: int | None = None) -> str:
+    """Text that Markdown shows as it is: no markup, no HTML, no mention, no link.
+
+    >>> escape("a|b *c* <b> @team #12")
+    'a\\\\|b \\\\*c\\\\* &lt;b&gt; &#64;team &#35;12'
+    """
+    text = clean(text, limit).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    text = _SPECIAL.sub(r"\\\1", text).replace("\\#", "&#35;").replace("@", "&#64;")
+    return re.sub(r"(https?|ftp|www)([:.])", r"\1&#8203;\2", text)
+
+
+def render_markdown(report: Report, *, run: str | None = None, task_rows: int = 20, limit: int = 60_000) -> str:
+    """The report as Markdown: gates first, then the rates, what is missing, findings, and tasks folded away.
+
+    ``limit`` is the greatest length in characters (comments on GitHub end at 65 536): beyond it, the tasks go first.
+    """
+    parts = [_head(report, run), _gates(report), _rates(report), _findings(report)]
+    folded = [_tasks(report, task_rows), _graders(report)]
+    text = "\n\n".join(part for part in [*parts, *folded] if part)
+    if len(text) > limit:
+        text = "\n\n".join(part for part in parts if part)
+    if len(text) > limit:
+        text = text[: limit - 20] + "\n\n… cut short"
+    return text + "\n"
+
+
+def _head(report: Report, run: str | None) -> str:
+    title = f"### {escape(report.title, 300)}"
+    facts = [size_of(report), moment(report.run.started), f"isolation {escape(report.isolation)}"]
+    if report.arm:
+        facts.append(f"arm {escape(report.arm, 60)}")
+    if run:
+        facts.append(f"run `{clean(run, 120).replace('`', '')}`")
+    facts += [f"{tokens(report.usage.tokens)} tokens"] * (report.usage.tokens is not None)
+    facts += [dollars(report.usage.dollars)] * (report.usage.dollars is not None)
+    return f"{title}\n\n{' · '.join(fact for fact in facts if fact)}"
+
+
+def _gates(report: Report) -> str:
+    if not report.gates:
+        return ""
+    rows = [
+        f"| {_SIGN[gate.verdict]} | {escape(gate.gate, 200)} | **{gate.verdict}** | {escape(gate.message, 400)} |"
+        for gate in report.gates
+    ]
+    outcome = outcome_of(report)
+    return "\n".join(["| | gate | verdict | |", "| --- | --- | --- | --- |", *rows]) + (
+        f"\n\n{escape(outcome[0])}" if outcome else ""
+    )
+
+
+def _rates(report: Report) -> str:
+    ks = chosen_ks(report.pass_hat)
+    if report.pass_at_1 is None:
+        return "**No trial has a verdict: there is no rate to show.**"
+    lines = [
+        "| k | pass^k | these tasks | tasks like these | pass@k | these tasks | tasks like these |",
+        "| ---: | ---: | ---: | ---: | ---: | ---: | ---: |",
+    ]
+    for k in ks:
+        cells = [*_cells(report.rate(k, hat=True)), *_cells(report.rate(k))]
+        lines.append(f"| {k} | {' | '.join(cells)} |")
+    lines.append(f"\npass^k: all of k tries pass; pass@k: at least one does. {report.level * 100:g} % intervals.")
+    first = report.rate(1)
+    if report.trials.missing:
+        text = f"**{report.trials.missing} of {count(report.trials.planned, 'trial')} are missing.**"
+        if first is not None and first.if_missing is not None:
+            low, high = first.if_missing
+            text += f" pass@1 is {rate(low)} if all of them failed, {rate(high)} if all passed."
+        lines.append(f"\n{text}")
+    if report.score is not None and report.score.partial_credit:
+        score = report.score
+        lines.append(
+            f"\nScore (partial credit): **{rate(score.estimate)}**, these tasks {span(score.these_tasks)}, "
+            f"tasks like these {span(score.tasks_like_these)}."
+        )
+    return "\n".join(lines)
+
+
+def _cells(row: Rate | None) -> list[str]:
+    if row is None:
+        return ["–"] * 3
+    return [f"**{rate(row.estimate)}**", span(row.these_tasks), span(row.tasks_like_these)]
+
+
+def _findings(report: Report) -> str:
+    shown = [finding for finding in report.findings if finding.severity != "note"]
+    notes = [finding for finding in report.findings if finding.severity == "note"]
+    lines = [f"- {_SEVERITY[each.severity]} {escape(each.message, 800)}" for each in shown]
+    if notes:
+        items = "\n".join(f"- {escape(each.message, 800)}" for each in notes)
+        summary = f"<summary>{count(len(notes), 'note')} on reading these numbers</summary>"
+        lines.append(f"\n<details>{summary}\n\n{items}\n\n</details>")
+    return "\n".join(lines).strip()
+
+
+def _tasks(report: Report, most: int) -> str:
+    shown, rest = listed(report, most)
+    if not shown:
+        return ""
+    words = ", ".join(f"{number} {verdict}" for verdict, number in report.verdicts.items())
+    lines = [f"<details><summary>Tasks: {words}</summary>\n", "| task | passed | rate | interval | verdict |"]
+    lines.append("| --- | ---: | ---: | ---: | --- |")
+    for row in shown:
+        numbers = f"{row.c}/{row.n} | {rate(row.estimate, 2)} | {span(row.interval, 2)}"
+        lines.append(f"| {escape(row.task, 120)} | {numbers} | {row.verdict} |")
+    if rest:
+        lines.append(f"\n… {len(rest)} more")
+    return "\n".join([*lines, "\n</details>"])
+
+
+def _graders(report: Report) -> str:
+    if not report.graders:
+        return ""
+    lines = ["<details><summary>Graders</summary>\n", "| grader | passed | rate | these tasks | errors |"]
+    lines.append("| --- | ---: | ---: | ---: | ---: |")
+    for row in report.graders:
+        numbers = f"{row.passed}/{row.n} | {rate(row.estimate)} | {span(row.these_tasks)}"
+        lines.append(f"| {escape(row.name, 120)} | {numbers} | {row.errors} |")
+    return "\n".join([*lines, "\n</details>"])

@@ -1,0 +1,116 @@
+"""How a run is going: one line that keeps changing on a terminal, a line now and then elsewhere."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING, TextIO
+
+from passhat.facts import TrialRecord
+from passhat.reporting._console import Look, look_of
+from passhat.reporting._text import count, dollars, rate, seconds, tokens
+
+if TYPE_CHECKING:
+    from passhat.running import PlannedTrial, Totals
+
+_REDRAW = 0.1  # seconds between two drawings of the line
+_LINES = 20  # plain lines for a whole run
+_SILENCE = 60.0  # seconds after which a plain line comes in any case
+_BAR = 16
+
+
+class ProgressLine:
+    """Watches a run (`passhat.running.Progress`) and writes how it goes to ``stream``, usually stderr.
+
+    On a terminal one line is drawn again and again; elsewhere about twenty lines are written in all, and one a minute.
+    Give a ``look`` and a ``clock`` to decide what is otherwise found out.
+    """
+
+    def __init__(
+        self,
+        stream: TextIO,
+        *,
+        look: Look | None = None,
+        live: bool | None = None,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._stream = stream
+        self._look = look or look_of(stream)
+        self._live = stream.isatty() if live is None else live
+        self._clock = clock
+        self._drawn = float("-inf")
+        self._written = 0
+
+    def started(self, planned: PlannedTrial, totals: Totals) -> None:
+        """A trial begins."""
+        if self._live:
+            self._draw(totals)
+
+    def finished(self, record: TrialRecord, totals: Totals) -> None:
+        """A trial is recorded."""
+        if self._live:
+            self._draw(totals)
+            return
+        step = max(1, totals.planned // _LINES)
+        if totals.done - self._written >= step or self._clock() - self._drawn >= _SILENCE:
+            self._write(totals)
+
+    def ended(self, state: str, totals: Totals) -> None:
+        """The run is over: the last line stays."""
+        if self._live:
+            self._draw(totals, force=True)
+            self._stream.write("\n")
+            self._stream.flush()
+        elif self._written != totals.done:
+            self._write(totals)
+
+    def _draw(self, totals: Totals, *, force: bool = False) -> None:
+        now = self._clock()
+        if not force and now - self._drawn < _REDRAW:
+            return
+        self._drawn = now
+        room = self._look.width - 1
+        parts = [f"{_bar(totals, unicode=self._look.unicode)} {totals.done}/{totals.planned}", *said(totals)]
+        line = parts[0]
+        for part in parts[1:]:
+            if len(line) + 2 + len(part) <= room:
+                line += f"  {part}"
+        self._stream.write(f"\r{line[:room]:<{room}}")
+        self._stream.flush()
+
+    def _write(self, totals: Totals) -> None:
+        self._drawn = self._clock()
+        self._written = totals.done
+        self._stream.write(f"{totals.done}/{totals.planned} trials: {', '.join(said(totals)) or 'no verdict yet'}\n")
+        self._stream.flush()
+
+
+def said(totals: Totals) -> list[str]:
+    """What there is to say, the most important first."""
+    parts = []
+    if totals.pass_at_1 is not None:
+        parts.append(f"pass@1 {rate(totals.pass_at_1)}")
+    if totals.failed:
+        kinds = ", ".join(f"{number} {status}" for status, number in totals.failures.items() if status != "completed")
+        parts.append(f"{totals.failed} failed" + (f" ({kinds})" if kinds else ""))
+    if totals.missing:
+        parts.append(f"{totals.missing} missing")
+    if totals.seconds_left is not None and totals.done < totals.planned:
+        parts.append(f"{seconds(totals.seconds_left)} left")
+    if totals.running:
+        parts.append(f"{totals.running} running")
+    usage = totals.usage
+    more = "+" if usage.partial else ""
+    if usage.dollars is not None:
+        parts.append(dollars(usage.dollars) + more)
+    if usage.model_calls:
+        parts.append(count(usage.model_calls, "call"))
+    if usage.tokens is not None:
+        parts.append(f"{tokens(usage.tokens)}{more} tokens")
+    return parts
+
+
+def _bar(totals: Totals, *, unicode: bool) -> str:
+    full, empty = ("━", "─") if unicode else ("#", "-")
+    done = _BAR * totals.done // max(1, totals.planned)
+    return full * done + empty * (_BAR - done)
