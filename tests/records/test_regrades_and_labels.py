@@ -1,6 +1,7 @@
 """What is added beside a run later: other grades, and people's verdicts."""
 
 import datetime
+import fcntl
 import os
 import subprocess
 import sys
@@ -167,7 +168,7 @@ def test_labels_are_kept_in_their_order(run: Path) -> None:
 def test_a_torn_label_is_skipped_and_then_cut(run: Path) -> None:
     append_labels(run, [label(0)])
     with (run / "labels.jsonl").open("ab") as file:
-        file.write(b'{"task": "a')
+        file.write(b'{"task": "' + b"a" * 500)
     assert list(RunReader(run).labels()) == [label(0)]
     append_labels(run, [label(1)])
     assert list(RunReader(run).labels()) == [label(0), label(1)]
@@ -197,6 +198,22 @@ def test_a_full_disk_adds_no_part_of_the_labels(run: Path, monkeypatch: pytest.M
             append_labels(run, [label(1), label(2)])
     assert (run / "labels.jsonl").read_bytes().count(b"\n") == 1
     assert (run / "labels.jsonl").read_bytes().endswith(b"\n")
+
+
+def test_what_another_process_added_while_we_waited_for_the_lock_is_kept(
+    run: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    append_labels(run, [label(0)])
+    real = fcntl.flock
+
+    def wait(descriptor: int, operation: int) -> None:
+        monkeypatch.setattr(fcntl, "flock", real)
+        append_labels(run, [label(1)])
+        real(descriptor, operation)
+
+    monkeypatch.setattr(fcntl, "flock", wait)
+    append_labels(run, [label(2)])
+    assert list(RunReader(run).labels()) == [label(0), label(1), label(2)]
 
 
 def test_labels_added_by_several_processes_at_once_are_all_whole(run: Path) -> None:

@@ -209,6 +209,10 @@ FILE, LINK, HARD, FOLDER = tarfile.REGTYPE, tarfile.SYMTYPE, tarfile.LNKTYPE, ta
             [("a/b/out", LINK, "up/.."), ("a/b/up", LINK, "../.."), ("a/b/out/evil", LINK, "x")],
             "leaves the workspace through a link",
         ),
+        (
+            [("a/b/out", LINK, "up/.."), ("a/b/up", LINK, "../.."), ("a/b/out/folder/evil", LINK, "x")],
+            "leaves the workspace through a link",
+        ),
         ([("big", FILE, b"x" * 2000)], "holds more than is unpacked"),
     ],
 )
