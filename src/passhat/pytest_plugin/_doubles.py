@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -10,9 +9,10 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 import pytest
 
-from passhat.facts import ModelCall, Transcript, derive_seed
+from passhat.facts import Transcript, derive_seed
 from passhat.pytest_plugin._environment import gateway_of, host_environment, point_at
-from passhat.pytest_plugin._keys import CASE, ENVIRONMENT, EVIDENCE, MARK, NUMBER
+from passhat.pytest_plugin._keys import CASE, ENVIRONMENT, EVIDENCE, FAILED, MARK, NUMBER
+from passhat.pytest_plugin._transcripts import Transcripts
 from passhat.trial import Recorder, Trial, Workspace
 from passhat.trial._current import recorder_here
 
@@ -117,12 +117,9 @@ def scripted_trial(request: pytest.FixtureRequest, workspace: Path, patch: pytes
     double = Faux(script, session, recorder, workspace, **about)
     yield from _running(request, patch, double, session, recorder)
     unused = session.unused()
-    if unused and not request.node.stash.get(_FAILED, False):
+    if unused and not request.node.stash.get(FAILED, False):
         listed = "\n".join(f"  {line}" for line in unused)
         pytest.fail(f"the script was not used up; nothing asked for:\n{listed}", pytrace=False)
-
-
-_FAILED = pytest.StashKey[bool]()
 
 
 def _opened(request: pytest.FixtureRequest, workspace: Path, mode: Any) -> tuple[Recorder, Session, dict[str, Any]]:
@@ -141,6 +138,8 @@ def _running(
 ) -> Iterator[Any]:
     """Lead clients to the session while the test runs, and keep what happened for the report."""
     request.node.stash[EVIDENCE] = trial
+    if not request.config.pluginmanager.has_plugin("passhat-transcripts"):
+        request.config.pluginmanager.register(Transcripts(), "passhat-transcripts")
     token = recorder_here.set(recorder)
     gateway = gateway_of(request.config)
     try:
@@ -151,41 +150,3 @@ def _running(
     finally:
         recorder_here.reset(token)
         session.revoke()
-
-
-def transcript_section(transcript: Transcript, longest: int = 4000) -> str:
-    """A failing test's transcript, short enough to read: each request as sent, each reply, each tool."""
-    lines: list[str] = []
-    for event in transcript.events:
-        if isinstance(event, ModelCall):
-            lines += _call_lines(len(lines), event)
-        else:
-            lines.append(f"{event.at:7.3f}s  {' '.join(f'{k}={v}' for k, v in _shown(event).items())}")
-    text = "\n".join(lines)
-    return text if len(text) <= longest else f"{text[:longest]}\n… {len(text) - longest} more characters"
-
-
-def _call_lines(index: int, call: ModelCall) -> list[str]:
-    tools = ", ".join(tool.name for tool in call.tools)
-    lines = [f"{call.at:7.3f}s  request to {call.model or 'the model'} ({call.wire}); tools: {tools or 'none'}"]
-    lines += [f"          {message.role}: {_cut(message.text or _wishes(message))}" for message in call.messages[-4:]]
-    if call.reply is not None:
-        lines.append(f"          -> {_cut(call.reply.text or _wishes(call.reply))}")
-    else:
-        lines.append(f"          -> {call.http_status} {_cut(call.error or '')}")
-    return lines
-
-
-def _wishes(message: Any) -> str:
-    return ", ".join(f"{wish.name}({json.dumps(wish.arguments, ensure_ascii=False)})" for wish in message.tool_calls)
-
-
-def _shown(event: Any) -> dict[str, Any]:
-    return {
-        name: _cut(str(value)) for name, value in msgspec.to_builtins(event).items() if name not in ("at", "seconds")
-    }
-
-
-def _cut(text: str, longest: int = 300) -> str:
-    text = " ".join(text.split())
-    return text if len(text) <= longest else f"{text[: longest - 1]}…"

@@ -21,3 +21,4 @@ ALONE = pytest.StashKey[bool]()  # on a trial that was asked for by its own name
 RUNNING = pytest.StashKey[bool]()  # on a trial: its body is running
 SUBTEST = pytest.StashKey[str]()  # on a trial: the first subtest that failed
 EVIDENCE = pytest.StashKey[Any]()  # on an item: the trial or faux object that its test used
+FAILED = pytest.StashKey[bool]()  # on an item: its body has failed already

@@ -1,0 +1,182 @@
+"""The fixtures `faux` and `trial`: a scripted model for an unmodified agent."""
+
+import pytest
+
+AGENT = """
+from openai import OpenAI
+
+def answer(question):
+    client = OpenAI(max_retries=0)
+    sent = [{"role": "user", "content": question}]
+    tools = [{"type": "function", "function": {"name": "refund", "parameters": {"type": "object"}}}]
+    while True:
+        reply = client.chat.completions.create(model="m", messages=sent, tools=tools).choices[0].message
+        if not reply.tool_calls:
+            return reply.content
+        sent.append(reply)
+        for call in reply.tool_calls:
+            sent.append({"role": "tool", "tool_call_id": call.id, "content": "refunded"})
+"""
+
+
+@pytest.fixture
+def agent(pytester: pytest.Pytester) -> pytest.Pytester:
+    pytester.makepyfile(agent=AGENT)
+    return pytester
+
+
+def test_an_unmodified_agent_is_answered_by_the_script(agent: pytest.Pytester) -> None:
+    agent.makepyfile(
+        """
+        from agent import answer
+        from passhat.graders import trace
+        from passhat.scripting import call, say
+
+        def test_it(faux):
+            faux.script(call("refund", {"order": "A1"}), say("Done."))
+            assert answer("refund A1") == "Done."
+            assert faux.call_count == 2
+            assert faux.pending == 0
+            assert faux.requests[0].messages[-1].text == "refund A1"
+            trace.called("refund").verify(faux)
+
+        def test_each_test_has_its_own_script(faux):
+            faux.script(say("Other."))
+            assert answer("hello") == "Other."
+            assert faux.call_count == 1
+        """
+    )
+    agent.runpytest().assert_outcomes(passed=2)
+
+
+def test_a_script_that_is_not_used_up_fails_the_test(agent: pytest.Pytester) -> None:
+    agent.makepyfile(
+        """
+        from agent import answer
+        from passhat.scripting import say
+
+        def test_it(faux):
+            faux.script(say("Done."), say("More."))
+            answer("refund A1")
+        """
+    )
+    result = agent.runpytest()
+    result.assert_outcomes(passed=1, errors=1)
+    result.stdout.fnmatch_lines(["*the script was not used up*", "*More.*"])
+
+
+def test_a_script_that_is_used_up_too_early_is_said(agent: pytest.Pytester) -> None:
+    agent.makepyfile("from agent import answer\n\ndef test_it(faux):\n    answer('hello')\n")
+    result = agent.runpytest()
+    result.assert_outcomes(failed=1)
+    assert "script" in result.stdout.str()
+
+
+def test_a_failing_test_shows_the_transcript_with_the_request_as_sent(agent: pytest.Pytester) -> None:
+    agent.makepyfile(
+        """
+        from agent import answer
+        from passhat.scripting import call, say
+
+        def test_it(faux):
+            faux.script(call("refund", {"order": "A1"}), say("Done."), say("unused"))
+            assert answer("refund A1") == "No."
+        """
+    )
+    result = agent.runpytest()
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(
+        [
+            "*- transcript -*",
+            "*tools: refund*",
+            "*user: refund A1*",
+            '*refund({"order": "A1"})*',
+            "*tool: refunded*",
+            "*Done.*",
+        ]
+    )
+
+
+def test_a_client_made_at_import_reaches_the_running_test_when_the_session_says_so(agent: pytest.Pytester) -> None:
+    agent.makeini("[pytest]\npasshat_env = true\nasyncio_default_fixture_loop_scope = function")
+    agent.makepyfile(
+        early="from openai import OpenAI\nclient = OpenAI(max_retries=0)\n",
+        test_early="""
+        from early import client
+        from passhat.scripting import say
+
+        def ask():
+            sent = [{"role": "user", "content": "hi"}]
+            return client.chat.completions.create(model="m", messages=sent).choices[0].message.content
+
+        def test_one(faux):
+            faux.script(say("one"))
+            assert ask() == "one"
+
+        def test_two(faux):
+            faux.script(say("two"))
+            assert ask() == "two"
+        """,
+    )
+    agent.runpytest_subprocess().assert_outcomes(passed=2)
+
+
+def test_the_environment_is_put_back_after_the_test(agent: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "the-host's-own-key")
+    agent.makepyfile(
+        """
+        import os
+
+        def test_inside(faux):
+            assert os.environ["OPENAI_API_KEY"] != "the-host's-own-key"
+            assert "the-host's-own-key" not in str(faux.env)
+
+        def test_after():
+            assert os.environ["OPENAI_API_KEY"] == "the-host's-own-key"
+        """
+    )
+    agent.runpytest().assert_outcomes(passed=2)
+
+
+def test_trials_on_a_simulated_model_are_recorded_with_their_transcripts(agent: pytest.Pytester) -> None:
+    agent.makepyfile(
+        """
+        import pytest
+        from agent import answer
+        from passhat.records import RunReader, find_run
+        from passhat.scripting import say
+
+        def policy(request, rng):
+            return say("yes" if rng.random() < 0.7 else "no")
+
+        @pytest.mark.trials(12, gate=None, simulation=policy)
+        def test_it(trial):
+            assert answer("well?") == "yes"
+        """
+    )
+    result = agent.runpytest()
+    result.assert_outcomes(passed=1)
+    from passhat.records import RunReader, find_run
+
+    reader = RunReader(find_run("last", agent.path / ".passhat"))
+    assert reader.manifest.model_source == "simulated"
+    records = list(reader.trials())
+    assert {record.passed for record in records} == {True, False}
+    transcript = reader.transcript(records[0])
+    assert transcript is not None
+    assert transcript.model_calls[0].messages[0].text == "well?"
+
+
+def test_a_gate_on_a_script_must_say_that_it_is_meant(agent: pytest.Pytester) -> None:
+    agent.makepyfile(
+        """
+        import pytest
+
+        @pytest.mark.trials(20, gate="pass@1 >= 0.8")
+        def test_it(faux):
+            pass
+        """
+    )
+    result = agent.runpytest()
+    assert "simulated=True" in result.stdout.str() + result.stderr.str()
+    assert result.ret != 0
