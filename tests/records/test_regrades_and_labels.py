@@ -172,6 +172,7 @@ def test_a_torn_label_is_skipped_and_then_cut(run: Path) -> None:
     assert list(RunReader(run).labels()) == [label(0)]
     append_labels(run, [label(1)])
     assert list(RunReader(run).labels()) == [label(0), label(1)]
+    assert (run / "labels.jsonl").read_bytes().endswith(b"\n")
 
 
 def test_a_wrong_label_is_refused_and_nothing_is_added(run: Path) -> None:
