@@ -1,0 +1,30 @@
+"""What the machine lets us promise."""
+
+from __future__ import annotations
+
+import pytest
+
+import passhat.isolation
+from passhat.isolation import ForkServer, IsolationUnavailable, ServerSpec, _capabilities, _isolated, capabilities
+
+
+def test_the_machine_says_what_it_can_promise() -> None:
+    able = capabilities()
+    assert able is capabilities()
+    assert able.containment in ("proved", "best effort")
+    assert bool(able.missing) == (not able.guard or not able.children_file or able.containment != "proved")
+
+
+def test_every_public_name_is_there() -> None:
+    assert sorted(passhat.isolation._HOME) == sorted(passhat.isolation.__all__)
+    for name in passhat.isolation.__all__:
+        assert getattr(passhat.isolation, name).__module__.startswith("passhat.isolation._")
+    with pytest.raises(AttributeError, match="no attribute 'Nothing'"):
+        _ = passhat.isolation.Nothing
+
+
+@pytest.mark.asyncio
+async def test_a_platform_without_isolation_is_told_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_isolated, "capabilities", lambda: _capabilities.Capabilities(platform="win32"))
+    with pytest.raises(IsolationUnavailable, match="--isolation inline"):
+        await ForkServer(ServerSpec()).start()
