@@ -127,7 +127,7 @@ class Page:
             if not columns[out].drops:
                 break
             kept.remove(out)
-        for place in kept:
+        for place in reversed(kept):
             if columns[place].shrinks:
                 widths[place] = max(min(widths[place], columns[place].least), widths[place] - max(0, excess()))
         return kept, widths

@@ -139,8 +139,8 @@ def why(record: TrialRecord) -> str:
     if record.passed:
         return ""
     if record.error is not None:
-        kind = record.error.type or record.error.kind
-        return f"{record.status.value}: {kind}: {record.error.message}"
+        words = dict.fromkeys([record.status.value, record.error.type or record.error.kind, record.error.message])
+        return ": ".join(word for word in words if word)
     for grade in record.grades:
         if grade.passed is not True:
             return f"{grade.name or 'grader'}: {grade.error or grade.reason or 'no reason given'}"

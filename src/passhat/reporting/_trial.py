@@ -97,7 +97,10 @@ def _value(page: Page, title: str, value: Any, *, full: bool) -> None:
     if value is None:
         return
     page.heading(title)
-    _block(page, value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, indent=1), full=full)
+    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    if not isinstance(value, str) and not page.fits(text, 2):
+        text = json.dumps(value, ensure_ascii=False, indent=1)
+    _block(page, text, full=full)
 
 
 def _block(page: Page, text: str, *, full: bool, style: str = "", indent: int = 2, limit: int = TEXT) -> None:
@@ -112,6 +115,7 @@ class _Events:
         self._page = page
         self._full = full
         self._said: Sequence[Message] = ()
+        self._tools: dict[str, str] = {}
         self._turn = 0
 
     def show(self, transcript: Transcript) -> None:
@@ -163,7 +167,9 @@ class _Events:
         return list(messages[same:])
 
     def _message(self, message: Message) -> None:
-        name = f"tool result {clean(message.call_id or '', 40)}" if message.role == "tool" else message.role
+        name = message.role
+        if name == "tool":
+            name = f"result of {self._tools.get(message.call_id or '', message.call_id or 'a tool')}"
         self._page.line((f"{'':8}{clean(name, 80)}", BAD if message.error else DIM))
         if message.text:
             _block(self._page, message.text, full=self._full, indent=9)
@@ -181,6 +187,7 @@ class _Events:
             self._page.bullet("✗", WARN, f"refusal: {clean(reply.refusal, TEXT)}", indent=9)
         if reply.text:
             _block(self._page, reply.text, full=self._full, indent=9)
+        self._tools.update((wish.id, wish.name) for wish in reply.tool_calls)
         for wish in reply.tool_calls:
             style = BAD if wish.malformed else STRONG
             arguments = f" {_compact(wish.arguments, full=self._full)}" + (" (not JSON)" if wish.malformed else "")

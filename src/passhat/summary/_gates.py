@@ -105,7 +105,7 @@ class GateJudge:
         ends = Ends(min(each.low for each in bounds), max(each.high for each in bounds))
         bound, message = explain(verdicts[0], ends, gate, level)
         if missing and worlds == BOTH:
-            message += f"; so whatever the {missing} missing trial{'s' * (missing != 1)} had been"
+            message += f", whatever the {missing} missing trial{'s' * (missing != 1)} had been"
         return verdicts[0], bound, estimate, message
 
     def _measure(self, gate: Gate) -> Callable[[World], Measured | None]:
@@ -166,14 +166,14 @@ def explain(verdict: GateVerdict, ends: Ends, gate: Gate, level: float) -> tuple
         proving = ends.low if up else ends.high
         text = (
             f"{gate.label} of {gate.of} lies between {ends.low:.3f} and {ends.high:.3f} ({share} each way): "
-            f"{gate.number:g} is neither proved nor ruled out"
+            f"the bar of {gate.number:g} is neither proved nor ruled out"
         )
         return proving, text
     at_least = up == (verdict == "met")
     bound = ends.low if at_least else ends.high
-    word = "proves" if verdict == "met" else "rules out"
+    word = "proved" if verdict == "met" else "ruled out"
     side = "at least" if at_least else "at most"
-    return bound, f"{gate.label} of {gate.of} is {side} {bound:.3f} ({share}), which {word} {gate.op} {gate.number:g}"
+    return bound, f"{gate.label} of {gate.of} is {side} {bound:.3f} ({share}): the bar of {gate.number:g} is {word}"
 
 
 class Feasibility(NamedTuple):
