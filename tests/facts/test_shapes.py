@@ -223,3 +223,9 @@ def test_a_seed_depends_on_its_parts_alone(parts: list[Any]) -> None:
 
 def test_money_without_tokens_counts_in_a_total() -> None:
     assert Usage.total([Usage(dollars=0.5), Usage(), Usage(dollars=0.25)]) == Usage(dollars=0.75)
+
+
+def test_a_role_given_as_its_word_counts_as_that_role() -> None:
+    assert Grade(False, role="advisory").role is Role.ADVISORY  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="role='optional'"):
+        Grade(False, role="optional")  # type: ignore[arg-type]

@@ -48,6 +48,10 @@ class Grade(msgspec.Struct, frozen=True, omit_defaults=True):
             good = isinstance(self.score, int | float) and not isinstance(self.score, bool)
             if not good or not (math.isfinite(self.score) and 0 <= self.score <= 1):
                 raise ValueError(f"Grade(score={self.score!r}): must be a number in 0..1, or None")
+        if not isinstance(self.role, Role):
+            if self.role not in list(Role):
+                raise ValueError(f"Grade(role={self.role!r}): must be one of {', '.join(Role)}")
+            msgspec.structs.force_setattr(self, "role", Role(self.role))
         if not isinstance(self.reason, str):
             raise ValueError(f"Grade(reason={self.reason!r}): must be text")
         if not (math.isfinite(self.weight) and self.weight >= 0):
