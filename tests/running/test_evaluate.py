@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import math
+import os
+import signal
 import threading
 from collections.abc import Callable
 from typing import Any
@@ -60,6 +62,38 @@ def test_it_works_inside_a_running_loop() -> None:
         return evaluate(COIN, coin(), k=5, passes=same)
 
     assert asyncio.run(notebook()).pass_hat_k == 0.45
+
+
+def test_a_mistake_in_the_call_is_raised_inside_a_running_loop_too() -> None:
+    async def notebook() -> passhat.EvalResult:
+        return evaluate(TASKS, lambda trial: 1, k=1, passes=lambda output, task: 1)  # type: ignore[arg-type,return-value]
+
+    with pytest.raises(TypeError, match="gave 1"):
+        asyncio.run(notebook())
+
+
+@pytest.mark.parametrize("timeout", [None, 100])
+def test_ctrl_c_in_a_notebook_starts_no_further_trial(timeout: float | None) -> None:
+    calls, going_on = [], threading.Event()
+
+    def agent(trial: Trial) -> None:
+        calls.append(trial.task_id)
+        os.kill(os.getpid(), signal.SIGINT)
+        going_on.wait(20)
+
+    async def notebook() -> None:
+        with pytest.raises(KeyboardInterrupt):
+            evaluate(TASKS, agent, k=1, passes=yes, timeout=timeout)
+
+    # asyncio.run would turn Ctrl-C into a cancellation of its task; a notebook's loop does not.
+    loop = asyncio.new_event_loop()
+    loop.run_until_complete(notebook())
+    loop.close()
+    going_on.set()
+    for thread in threading.enumerate():
+        if thread.name == "passhat":
+            thread.join(20)
+    assert calls == ["a"]
 
 
 def test_the_async_door_runs_on_the_callers_loop() -> None:

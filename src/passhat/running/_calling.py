@@ -187,6 +187,7 @@ def loop_is_running() -> bool:
 def on_own_thread(function: Callable[[], Any], stop: Callable[[], None]) -> Any:
     """Call ``function`` on a thread without a loop and wait for it; an interrupt of the wait calls ``stop``."""
     outcome: list[Any] = []
+    over = threading.Event()
     context = contextvars.copy_context()
 
     def work() -> None:
@@ -194,11 +195,12 @@ def on_own_thread(function: Callable[[], Any], stop: Callable[[], None]) -> Any:
             outcome.extend((None, context.run(function)))
         except BaseException as error:
             outcome.extend((error, None))
+        finally:
+            over.set()
 
-    thread = threading.Thread(target=work, name="passhat", daemon=True)
-    thread.start()
     try:
-        thread.join()
+        threading.Thread(target=work, name="passhat", daemon=True).start()
+        over.wait()  # not join(): interrupted, it takes the thread for ended
     except BaseException:
         stop()
         raise

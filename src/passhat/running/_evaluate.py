@@ -75,6 +75,7 @@ def evaluate(
     trial. Raises `ValueError` for k, tasks or a timeout that would make meaningless numbers, `TypeError` for a
     ``passes`` that answers anything but True or False.
 
+    >>> from passhat import evaluate, seeded
     >>> draw = seeded(42)
     >>> coin = [{"id": f"t{i}"} for i in range(40)]
     >>> result = evaluate(coin, lambda trial: draw() < 0.85, k=5, passes=lambda output, task: output)
