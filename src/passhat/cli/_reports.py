@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import shutil
 import sys
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,6 +13,7 @@ from passhat.facts import PasshatError
 
 if TYPE_CHECKING:
     from passhat.records import RunReader
+    from passhat.reporting import ProgressLine
     from passhat.summary import Report
 
 
@@ -82,12 +81,17 @@ class Printing:
 
 def terminal() -> dict[str, Any]:
     """What standard output can show: its width, colour, and characters beyond ASCII."""
-    encoding = (getattr(sys.stdout, "encoding", None) or "ascii").lower()
-    return {
-        "width": min(shutil.get_terminal_size((100, 24)).columns, 120),
-        "color": sys.stdout.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb",
-        "unicode": "utf" in encoding,
-    }
+    from passhat.reporting import look_of
+
+    look = look_of(sys.stdout)
+    return {"width": look.width, "color": look.color, "unicode": look.unicode}
+
+
+def progress(*, quiet: bool) -> ProgressLine | None:
+    """How a run goes, on standard error."""
+    from passhat.reporting import ProgressLine
+
+    return None if quiet else ProgressLine(sys.stderr)
 
 
 def _write(path: Path, text: str) -> None:

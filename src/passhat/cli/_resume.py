@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from passhat.cli import _options as options
-from passhat.cli._found import NoSuite, found_suites, shared_gateway
-from passhat.cli._reports import Judging, Printing
+from passhat.cli._found import NoSuite, found_suites
+from passhat.cli._reports import Judging, Printing, progress
 from passhat.facts import Manifest, Status
 
 if TYPE_CHECKING:
@@ -32,12 +32,11 @@ if TYPE_CHECKING:
 def command(run: str, path: str | None, root: Path, **given: Any) -> int:
     """Run exactly the trials that RUN has no record of; the suite is found where the run found it, or at PATH."""
     from passhat.records import RunReader, find_run
-    from passhat.reporting import progress_on
-    from passhat.running import resume
+    from passhat.running import entrance, resume
 
     where = find_run(run, root)
     manifest = RunReader(where).manifest
-    with shared_gateway() as gateway:
+    with entrance() as through:
         suite = _suite_of(manifest, path)
         result = resume(
             where,
@@ -46,8 +45,8 @@ def command(run: str, path: str | None, root: Path, **given: Any) -> int:
             model=given["model"] or (None if suite.model else manifest.model_requested),
             force=given["force"],
             retry=[Status(word) for word in given["retry"]],
-            progress=progress_on(suite.name, quiet=given["quiet"]),
-            gateway=gateway,
+            progress=progress(quiet=given["quiet"]),
+            through=through,
         )
     judging = Judging(*(given[name] for name in ("missing", "undecided", "gates", "level")))
     printing = Printing(*(given[name] for name in ("as_json", "as_markdown", "html", "junit")))

@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from passhat.cli import _options as options
-from passhat.cli._found import found_suites, shared_gateway
-from passhat.cli._reports import Judging, Printing
+from passhat.cli._found import found_suites
+from passhat.cli._reports import Judging, Printing, progress
 from passhat.summary import ExitCode
 
 if TYPE_CHECKING:
+    from passhat.running import Entrance
     from passhat.suite import FoundSuite
 
 # an exit code that says more about the whole comes first
@@ -51,21 +52,26 @@ def command(paths: tuple[str, ...], **given: Any) -> int:
 
     PATH is a file, or a folder in which every eval_*.py is taken.
     """
-    with shared_gateway() as gateway:
+    from passhat.running import entrance
+
+    with entrance() as through:
         suites = [found for path in paths for found in found_suites(path)]
         if given["dry_run"]:
             return _foretell(suites, given)
-        codes = [_one(found, gateway, given) for found in suites]
+        codes = [_one(found, through, given) for found in suites]
     return next(code for code in _WORST if code in codes)
 
 
-def _one(found: FoundSuite, gateway: Any, given: dict[str, Any]) -> int:
+def _one(found: FoundSuite, through: Entrance, given: dict[str, Any]) -> int:
     import passhat
-    from passhat.reporting import progress_on
 
-    progress = progress_on(found.suite.name, quiet=given["quiet"])
     result = passhat.run(
-        found.suite, root=given["root"], progress=progress, gateway=gateway, retries=given["retries"], **_asked(given)
+        found.suite,
+        root=given["root"],
+        progress=progress(quiet=given["quiet"]),
+        through=through,
+        retries=given["retries"],
+        **_asked(given),
     )
     judging = Judging(*(given[name] for name in ("missing", "undecided", "gates", "level")))
     printing = Printing(*(given[name] for name in ("as_json", "as_markdown", "html", "junit")))

@@ -47,7 +47,7 @@ def command(
     else:
         from passhat.reporting import render_trials
 
-        click.echo(render_trials(records, run=reader.run_id, **terminal()))
+        click.echo(render_trials(reader.manifest, records, task=task, **terminal()))
     return 0
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from passhat.reporting._console import Look, look_of
+    from passhat.reporting._expected import render_expected
     from passhat.reporting._html import render_html
     from passhat.reporting._json import render_json
     from passhat.reporting._junit import render_junit
@@ -26,6 +27,7 @@ _HOME = {
     "clean": "_text",
     "clean_block": "_text",
     "look_of": "_console",
+    "render_expected": "_expected",
     "render_html": "_html",
     "render_json": "_json",
     "render_junit": "_junit",
@@ -42,6 +44,7 @@ __all__ = [
     "clean",
     "clean_block",
     "look_of",
+    "render_expected",
     "render_html",
     "render_json",
     "render_junit",

@@ -5,6 +5,7 @@ what a run would take. The gateway and the run directory are loaded only when a 
 """
 
 from passhat.running._dry_run import Expected, dry_run
+from passhat.running._entrance import Entrance, entrance
 from passhat.running._errors import Interrupted, ResumeRefused, RunError
 from passhat.running._eval_result import EvalResult, Published, Rates, TaskResult
 from passhat.running._evaluate import evaluate, evaluate_async
@@ -16,6 +17,7 @@ from passhat.running._seeded import seeded
 
 __all__ = [
     "Acted",
+    "Entrance",
     "EvalResult",
     "Executor",
     "Expected",
@@ -31,6 +33,7 @@ __all__ = [
     "TaskResult",
     "Totals",
     "dry_run",
+    "entrance",
     "evaluate",
     "evaluate_async",
     "plan",

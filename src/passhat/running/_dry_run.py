@@ -46,6 +46,7 @@ def dry_run(suite: Suite, *, root: Path | str = ".passhat", **options: Unpack[Op
     """
     asked = Asked(**options)
     setup = Setup(suite, asked, selected=asked.select or everything)
+    setup.check_gates()
     with led_to(_NOWHERE):
         arms = len(suite.arms())
     trials = len(setup.tasks) * setup.trials * arms

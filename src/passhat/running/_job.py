@@ -30,6 +30,7 @@ class Job:
     writer: RunWriter
     executor: Executor
     gateway: Gateway
+    own_gateway: bool
     todo: list[PlannedTrial]
     rules: Rules
     board: Board
@@ -62,7 +63,8 @@ class Job:
         if self.interrupted:
             self.runner.interrupt()
         with contextlib.ExitStack() as last:
-            last.callback(self.gateway.close)
+            if self.own_gateway:
+                last.callback(self.gateway.close)
             last.callback(self.writer.close)
             last.enter_context(led_to(ModelAccess(self.gateway.base_url, self.gateway.process_key)))
             try:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
 from passhat.facts import Limits, Manifest, Status, Transcript, TrialRecord
+from passhat.running._entrance import Entrance
 from passhat.running._errors import Interrupted
 from passhat.running._own_loop import own_loop
 from passhat.running._plan import Order
@@ -69,6 +70,7 @@ def run(
     root: Path | str = ".passhat",
     isolation: str = "inline",
     progress: Progress | None = None,
+    through: Entrance | None = None,
     retries: int = 2,
     retry_wait: float = 1.0,
     keep_bytes: int = KEPT_BYTES,
@@ -77,11 +79,12 @@ def run(
 ) -> Run:
     """Execute a suite once: every task ``trials`` times, graded, recorded below ``root``.
 
-    What isn't given is taken from the suite; a seed that nobody gives is drawn, and recorded. ``select(tasks)`` returns
-    those to run. ``model`` is PROVIDER/NAME. ``retries`` bounds the re-runs after a failure of the provider or of the
-    environment; every attempt is kept, and after a failure of the provider ``retry_wait`` seconds pass, twice as many
-    each time. ``keep_bytes`` is the room for workspaces, failed trials first; 0 keeps none.
-    ``hook`` is called at each `passhat.records.WritePoint`; ``clock`` gives the seconds that are measured.
+    What isn't given is taken from the suite; a seed that nobody gives is drawn, and recorded. ``select(tasks)``
+    returns those to run. ``model`` is PROVIDER/NAME. ``through`` is the `entrance` inside which the suite was
+    loaded. ``retries`` bounds the re-runs after a failure of the provider or of the environment; every attempt is
+    kept, and after a failure of the provider ``retry_wait`` seconds pass, twice as many each time. ``keep_bytes``
+    is the room for workspaces, failed trials first; 0 keeps none. ``hook`` is called at each
+    `passhat.records.WritePoint`; ``clock`` gives the seconds that are measured.
 
     Works in a notebook too: trials run on threads of their own. The first Ctrl-C ends the run early, leaves it
     resumable and raises `Interrupted`; a second one doesn't wait. In an agent only a real Ctrl-C is one: whatever its
@@ -100,6 +103,7 @@ def run(
         select=select,
         isolation=isolation,
         progress=progress,
+        through=through,
         retries=retries,
         retry_wait=retry_wait,
         keep_bytes=keep_bytes,
@@ -127,6 +131,7 @@ def resume(
     force: bool = False,
     retry: Collection[Status] = (),
     progress: Progress | None = None,
+    through: Entrance | None = None,
     retries: int = 2,
     retry_wait: float = 1.0,
     keep_bytes: int = KEPT_BYTES,
@@ -148,6 +153,7 @@ def resume(
         model=model,
         limits=limits,
         progress=progress,
+        through=through,
         retries=retries,
         retry_wait=retry_wait,
         keep_bytes=keep_bytes,
@@ -171,9 +177,9 @@ def drive(job: Job) -> Run:
         finally:
             over.set()
 
-    threading.Thread(target=work, name="passhat-run", daemon=True).start()
     interrupted = False
     try:
+        threading.Thread(target=work, name="passhat-run", daemon=True).start()
         over.wait()
     except KeyboardInterrupt:
         interrupted = True

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, TypedDict
 import msgspec
 
 from passhat.facts import Limits, Manifest, Status, Task
+from passhat.running._entrance import Entrance
 from passhat.running._errors import ResumeRefused, RunError
 from passhat.running._inline import InlineExecutor, World
 from passhat.running._job import Job
@@ -51,6 +52,7 @@ class Options(TypedDict, total=False):
     retry_wait: float
     keep_bytes: int
     progress: Progress | None
+    through: Entrance | None
     hook: Callable[[Any], None] | None
     clock: Callable[[], float]
 
@@ -70,6 +72,7 @@ class Asked:
     retries: int = 2
     keep_bytes: int = KEPT_BYTES
     progress: Progress | None = None
+    through: Entrance | None = None
     hook: Callable[[Any], None] | None = None
     retry_wait: float = 1.0
     clock: Callable[[], float] = time.monotonic
@@ -95,7 +98,7 @@ class Setup:
         asked.check()
         self.suite = suite
         self.asked = asked
-        self.host = dict(os.environ)
+        self.host = dict(os.environ) if asked.through is None else asked.through.host
         self.tasks = tuple(selected(suite.load_tasks()))
         self.template = suite.template_path()
         self.limits = asked.limits or suite.limits
@@ -104,6 +107,26 @@ class Setup:
         self.order: Order = asked.order or suite.order
         self.concurrency = asked.concurrency or suite.concurrency or 1
         self.seed = _first(asked.seed, suite.seed)
+
+    def gateway(self, undo: ExitStack) -> Gateway:
+        """The gateway that was given, or one for this run, closed with it."""
+        if self.asked.through is not None:
+            return self.asked.through.gateway
+        from passhat.gateway import Gateway
+
+        gateway = Gateway()
+        undo.callback(gateway.close)
+        return gateway
+
+    def check_gates(self) -> None:
+        """Refuse a gate that could not be met even if every trial went well."""
+        from passhat.summary import gate_feasibility
+
+        tasks = sum(task.split != "tune" for task in self.tasks)
+        for gate in self.suite.gates:
+            possible = gate_feasibility(gate, tasks, self.trials, hand_picked=self.suite.hand_picked)
+            if not possible.possible:
+                raise RunError(possible.message)
 
     def open(self, gateway: Gateway) -> tuple[InlineExecutor, dict[str, Any]]:
         """The executor, and the agents by arm; they are imported led to the gateway."""
@@ -170,6 +193,7 @@ class Setup:
             writer=writer,
             executor=executor,
             gateway=gateway,
+            own_gateway=asked.through is None,
             todo=todo,
             rules=rules,
             board=Board(len(everything), asked.progress, rules.clock),
@@ -194,13 +218,12 @@ def everything(tasks: Sequence[Task]) -> Sequence[Task]:
 
 def new_job(suite: Suite, asked: Asked, root: Path | str) -> Job:
     """Set up a new run: its directory exists afterwards, nothing has run."""
-    from passhat.gateway import Gateway
     from passhat.records import RunWriter
 
     setup = Setup(suite, asked, selected=asked.select or everything)
+    setup.check_gates()
     with ExitStack() as undo:
-        gateway = Gateway()
-        undo.callback(gateway.close)
+        gateway = setup.gateway(undo)
         executor, agents = setup.open(gateway)
         manifest = setup.manifest(tuple(agents), executor)
         writer = RunWriter.create(manifest, root=root, redact=setup.secrets, hook=asked.hook)
@@ -212,14 +235,12 @@ def new_job(suite: Suite, asked: Asked, root: Path | str) -> Job:
 
 def resumed_job(path: Path, suite: Suite, asked: Asked, *, force: bool, retry: Collection[Status]) -> Job:
     """Set up the rest of a run, after checking that the suite is still what the run measured."""
-    from passhat.gateway import Gateway
     from passhat.records import RunReader, open_for_resume, resume_refusal
 
     old = RunReader(path).manifest
     setup = Setup(suite, asked, selected=lambda tasks: _as_before(tasks, old.task_ids))
     with ExitStack() as undo:
-        gateway = Gateway()
-        undo.callback(gateway.close)
+        gateway = setup.gateway(undo)
         executor, agents = setup.open(gateway)
         new = setup.manifest(tuple(agents), executor, trials=old.trials, seed=old.seed, order=old.order)
         if old.state == "finished":  # it says who answered, not who was to answer
