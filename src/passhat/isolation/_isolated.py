@@ -7,7 +7,6 @@ import contextlib
 import os
 import secrets
 import sys
-import tempfile
 import time
 from collections.abc import Mapping
 from types import TracebackType
@@ -21,7 +20,7 @@ from passhat.isolation._config import ServerConfig, ServerReady
 from passhat.isolation._contract import Ended, Job, ProcessLimits
 from passhat.isolation._environ import MARKER
 from passhat.isolation._fork_server import ServerProcess
-from passhat.isolation._leftovers import runner_marker
+from passhat.isolation._leftovers import make_scratch, runner_marker
 from passhat.isolation._portable import PortableServer
 from passhat.isolation._probe import Probe
 from passhat.isolation._seal import remove_tree
@@ -137,7 +136,7 @@ class ForkServer:
                 f"process isolation needs Linux or macOS, and this is {able.platform}: use --isolation inline, "
                 "or run passhat in WSL or in a container"
             )
-        self._scratch = tempfile.mkdtemp(prefix="passhat-")
+        self._scratch = make_scratch()
         try:
             if self._spec.mode == "portable" or able.containment != "proved":
                 report = await self._start_portable(able.missing)

@@ -1,4 +1,4 @@
-"""Processes that outlived a run which was killed together with its server and supervisors at one instant."""
+"""What outlived a run that was killed together with its server and supervisors at one instant."""
 
 from __future__ import annotations
 
@@ -6,10 +6,14 @@ import contextlib
 import os
 import signal
 import sys
+import tempfile
 
 import psutil
 
 from passhat.isolation._environ import MARKER
+from passhat.isolation._seal import remove_tree
+
+_SCRATCH = "passhat-run-"
 
 
 def runner_marker() -> str:
@@ -26,11 +30,18 @@ def _start(pid: int) -> str:
     return f"{psutil.Process(pid).create_time():.0f}"
 
 
+def make_scratch() -> str:
+    """A directory for the working directories of jobs that name none; its name says whose it is."""
+    return tempfile.mkdtemp(prefix=f"{_SCRATCH}{runner_marker().replace(':', '.')}-")
+
+
 def end_leftovers() -> tuple[int, ...]:
     """Kill our user's processes whose environment names a runner that is gone. Returns their pids.
 
-    Best effort: a process that cleared its environment isn't found. To be called when a run starts.
+    Best effort: a process that cleared its environment isn't found. Temporary directories of such runners are removed
+    too. To be called when a run starts.
     """
+    _remove_scratches()
     ended = []
     for process in psutil.process_iter():
         with contextlib.suppress(psutil.Error, OSError):
@@ -39,6 +50,17 @@ def end_leftovers() -> tuple[int, ...]:
                 process.send_signal(signal.SIGKILL)
                 ended.append(process.pid)
     return tuple(ended)
+
+
+def _remove_scratches() -> None:
+    folder = tempfile.gettempdir()
+    for name in os.listdir(folder):
+        pid, _, rest = name.removeprefix(_SCRATCH).partition(".")
+        path = os.path.join(folder, name)
+        if name.startswith(_SCRATCH) and not _alive(f"{pid}:{rest.partition('-')[0]}"):
+            with contextlib.suppress(OSError):
+                if os.lstat(path).st_uid == os.geteuid() and not os.path.islink(path):
+                    remove_tree(path)
 
 
 def _alive(marker: str) -> bool:

@@ -4,22 +4,44 @@ from __future__ import annotations
 
 import contextlib
 import importlib
+import importlib.abc
+import importlib.machinery
 import os
 import select
 import signal
 import sys
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from types import ModuleType
 
 from passhat.isolation import _linux
 from passhat.isolation._hazards import Baseline, hazards, sentinel_holders
 from passhat.isolation._snapshot import ModuleKinds
 
 
+class _KeepsOut(importlib.abc.MetaPathFinder):
+    """Refuses imports of the user's modules, and remembers who was asked for."""
+
+    def __init__(self, names: Iterable[str]) -> None:
+        self._names = frozenset(names)
+        self.asked: list[str] = []
+
+    def find_spec(
+        self, name: str, path: Sequence[str] | None, target: ModuleType | None = None
+    ) -> importlib.machinery.ModuleSpec | None:
+        if name in self._names:
+            self.asked.append(name)
+            raise ImportError(f"{name} is the user's module, which the server must not import", name=name)
+        return None
+
+
 class Preloader:
     """Imports modules package by package and judges what each left behind."""
 
-    def __init__(self, names: Iterable[str], sentinels: Mapping[str, str], kinds: ModuleKinds) -> None:
+    def __init__(
+        self, names: Iterable[str], sentinels: Mapping[str, str], kinds: ModuleKinds, user: Iterable[str] = ()
+    ) -> None:
+        self._gate = _KeepsOut(user)
         self._packages: dict[str, list[str]] = {}
         for name in names:
             self._packages.setdefault(name.partition(".")[0], []).append(name)
@@ -30,11 +52,20 @@ class Preloader:
     def import_all(self) -> dict[str, str]:
         """Import everything. Returns the packages that could not be imported on their own, with the reason."""
         failed = {}
-        for package in self._packages:
-            problem = self._import(package)
-            if problem is not None:
-                failed[package] = problem
+        with self._without_user_modules():
+            for package in self._packages:
+                problem = self._import(package)
+                if problem is not None:
+                    failed[package] = problem
         return failed
+
+    @contextlib.contextmanager
+    def _without_user_modules(self) -> Iterator[None]:
+        sys.meta_path.insert(0, self._gate)
+        try:
+            yield
+        finally:
+            sys.meta_path.remove(self._gate)
 
     def import_safe(self, seconds: float, sweep: Callable[[], None]) -> dict[str, str]:
         """Let scouts (forks that are thrown away) import first; then import what did no harm to them.
@@ -45,12 +76,13 @@ class Preloader:
         left_out: dict[str, str] = {}
         pending = list(self._packages)
         while pending:
-            good, bad = self._scout(pending, seconds)
-            sweep()
-            for package in good:
-                problem = self._import(package)
-                if problem is not None:
-                    left_out[package] = problem
+            with self._without_user_modules():
+                good, bad = self._scout(pending, seconds)
+                sweep()
+                for package in good:
+                    problem = self._import(package)
+                    if problem is not None:
+                        left_out[package] = problem
             left_out.update(bad)
             done = {*good, *bad}
             if not done:
@@ -68,6 +100,7 @@ class Preloader:
             file = getattr(sys.modules.get(name), "__file__", None)
             if type(file) is str and name != "__main__" and self._kinds.is_user(name, os.path.abspath(file)):
                 found.append(f"it imported the user's module {name}")
+        found += [f"it asked for the user's module {name}" for name in dict.fromkeys(self._gate.asked)]
         return found
 
     def _import(self, package: str) -> str | None:
@@ -75,6 +108,8 @@ class Preloader:
             try:
                 importlib.import_module(name)
             except Exception as error:
+                if self._gate.asked:
+                    return None  # `state` names it
                 if name == package:
                     return f"can't be imported by itself: {type(error).__name__}: {error}"
         return None

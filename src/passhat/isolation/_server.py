@@ -53,7 +53,8 @@ class Server:
         sys.path[:] = list(config.sys_path)
         kinds = ModuleKinds()
         before = dict(os.environ)
-        preloader = Preloader([*config.preload, *config.installed], config.sentinels, kinds)
+        users = [module.name for module in config.user]
+        preloader = Preloader([*config.preload, *config.installed], config.sentinels, kinds, users)
         if config.suspect:
             left_out = preloader.import_safe(config.import_seconds, self._sweep)
         else:
