@@ -13,8 +13,9 @@ if TYPE_CHECKING:
 def render_expected(suite: str, expected: Expected) -> str:
     """A few lines about one suite: exact where it can be, an earlier run's means where there is one."""
     model = expected.model or {"live": "whatever the agent asks for"}.get(expected.source, f"a {expected.source} model")
+    size = f"{count(expected.trials, 'trial')} of {count(expected.tasks, 'task')}"
     lines = [
-        f"{clean(suite, 100)}: {count(expected.trials, 'trial')} of {count(expected.tasks, 'task')}; {clean(model, 100)} answers",
+        f"{clean(suite, 100)}: {size}; {clean(model, 100)} answers",
         f"  model calls  {_known(expected.model_calls)}{_most(expected.most_calls)}",
         f"  tokens       {tokens(expected.tokens)}",
         f"  dollars      {dollars(expected.dollars)}"
