@@ -17,6 +17,7 @@ from passhat.summary._rates import Population
 from passhat.summary._report import GateRow, GateVerdict, MissingPolicy
 from passhat.summary._worlds import BOTH, Headline, World
 
+_TINY = 1e-12  # what rounding may do to a bound that equals its bar
 AMOUNTS = ("seconds", "dollars", "tokens", "model_calls")
 
 
@@ -35,9 +36,11 @@ def verdict_of(ends: Ends, op: str, bar: float) -> GateVerdict:
     >>> verdict_of(Ends(0.0, 0.1), "<=", 0.1), verdict_of(Ends(0.05, 0.3), "<=", 0.1)
     ('met', 'undecided')
     """
-    if op == ">=":
-        return "met" if ends.low >= bar else "not met" if ends.high < bar else "undecided"
-    return "met" if ends.high <= bar else "not met" if ends.low > bar else "undecided"
+    low, high = (ends.low, ends.high) if op == ">=" else (-ends.high, -ends.low)
+    bar = bar if op == ">=" else -bar
+    if low >= bar - _TINY:
+        return "met"
+    return "not met" if high < bar - _TINY else "undecided"
 
 
 def level_at(gate: Gate, looks: int) -> float:

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from passhat.stats import MIN_TASKS_ORDER, order_check
 from passhat.summary._findings._evidence import Evidence, count, named, percent
 from passhat.summary._report import Finding
 from passhat.summary._rows import MIN_TRIALS
+from passhat.summary._tally import MISSING, PASSED
 
 _EASY = 0.8
 _LOPSIDED = 0.8
+_ORDER_ERROR = 0.01  # a warning in one clean run of a hundred
 
 
 def never_solved(evidence: Evidence) -> Iterator[Finding]:
@@ -112,6 +115,22 @@ def shared_state(evidence: Evidence) -> Iterator[Finding]:
         )
 
 
+def order_dependence(evidence: Evidence) -> Iterator[Finding]:
+    """Whether a trial passes should not depend on the trials before it."""
+    trials = [[sign == PASSED for sign in task.outcomes if sign != MISSING] for task in evidence.headline.tasks]
+    mixed = sum(any(task) and not all(task) for task in trials)
+    if not evidence.evaluates or mixed < MIN_TASKS_ORDER:
+        return
+    check = order_check(trials, error=_ORDER_ERROR)
+    if check.verdict == "dependence found":
+        yield Finding(
+            "order-dependence",
+            "warning",
+            f"Trials depend on their order ({check.note}): they aren't independent, so read the intervals for tasks "
+            "like these, and don't read pass^k as k separate runs",
+        )
+
+
 def families(evidence: Evidence) -> Iterator[Finding]:
     """Tasks from one template are not independent draws."""
     tasks = [task for task in evidence.headline.tasks if task.family]
@@ -172,6 +191,7 @@ RULES = (
     repeated_input,
     identical_transcripts,
     shared_state,
+    order_dependence,
     families,
     imbalance,
     tune_tasks,
