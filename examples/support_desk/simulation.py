@@ -68,6 +68,7 @@ class Talk:
     place: int
     strayed: bool
     changes: tuple[tuple[Step, Step], ...]  # (as planned, as it was called)
+    words: str  # what it says at the end in place of the planned words, if a slip says so
     failed: bool  # the newest result is an error
     refs: tuple[str, ...]  # internal ids it has seen
 
@@ -78,7 +79,7 @@ def simulation(request: Request, rng: random.Random) -> Reply | list[Reply]:
     if task is None:
         return say("I am only a stand-in for a model, and I know this customer's message from no task.")
     plan = _plan(task)
-    talk = _read(request.messages, plan)
+    talk = _read(request.messages, plan, SLIPS.get(task.id, ()))
     if talk.strayed:
         if talk.failed and rng.random() < GIVES_UP:
             return say(
@@ -103,7 +104,8 @@ def _play(plan: Sequence[Step], talk: Talk, rng: random.Random) -> Reply | list[
         rest = plan[talk.place + 1 :]
         together += [later for index, later in enumerate(rest) if all(s.tool == "get_order" for s in rest[: index + 1])]
     if step.tool == "escalate_to_human":
-        together = [replace(step, arguments={**step.arguments, "message": _as_it_was(step.said, talk)})]
+        message = f"{rng.choice(OPENINGS)} {_as_it_was(step.said, talk)}"
+        together = [replace(step, arguments={**step.arguments, "message": message})]
     return [call(each.tool, each.arguments) for each in together]
 
 
@@ -150,7 +152,9 @@ def _last_word(text: str, talk: Talk, rng: random.Random) -> Reply:
 
 
 def _as_it_was(text: str, talk: Talk) -> str:
-    """The planned words with the amounts that were in fact refunded."""
+    """The planned words, with the amounts that were in fact refunded, or what a slip says instead."""
+    if talk.words:
+        return talk.words
     for planned, called in talk.changes:
         before, after = planned.arguments.get("amount_cents"), called.arguments.get("amount_cents")
         if isinstance(before, int) and isinstance(after, int):
@@ -167,23 +171,25 @@ def _may_look_around(plan: Sequence[Step], talk: Talk) -> bool:
 # ---- reading the conversation
 
 
-def _read(messages: Sequence[Message], plan: Sequence[Step]) -> Talk:
+def _read(messages: Sequence[Message], plan: Sequence[Step], slips: Sequence[Slip]) -> Talk:
     wishes = [wish for message in messages for wish in message.tool_calls]
     planned_search = any(step.tool == "search_policy" for step in plan)
     calls = [_called(wish) for wish in wishes if planned_search or wish.name != "search_policy"]
     place, straight, changes = 0, True, []
-    for made in calls:
-        ahead = [i for i in range(place, len(plan)) if _same_errand(plan[i], made)]
-        straight = straight and ahead[:1] == [place] and plan[place].arguments == made.arguments
+    for called in calls:
+        ahead = [i for i in range(place, len(plan)) if _same_errand(plan[i], called)]
+        straight = straight and ahead[:1] == [place] and plan[place].arguments == called.arguments
         if ahead:
-            changes.append((plan[ahead[0]], made))
+            changes.append((plan[ahead[0]], called))
             place = ahead[0] + 1
     results = [message.text for message in messages if message.role == "tool"]
+    made = tuple((wish.name, _called(wish).arguments) for wish in wishes)
     return Talk(
-        calls=tuple((wish.name, _called(wish).arguments) for wish in wishes),
+        calls=made,
         place=min(place, len(plan) - 1),
         strayed=not straight,
         changes=tuple(changes),
+        words=next((slip.text for slip in slips if slip.kind == "calls" and (slip.tool, slip.arguments) in made), ""),
         failed=bool(results) and '"error"' in results[-1],
         refs=tuple(ref for text in results for ref in _UUID.findall(text)),
     )

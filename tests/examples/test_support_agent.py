@@ -63,7 +63,11 @@ def test_several_tools_in_one_reply_run_in_order_and_each_gets_its_own_result(ga
         ("issue_refund", True, False),
         ("issue_refund", True, False),
     ]
-    assert ['"refunded_cents": 2400' in use.returned.text for use in uses if use.returned is not None] == [False, True, False]
+    assert ['"refunded_cents": 2400' in use.returned.text for use in uses if use.returned is not None] == [
+        False,
+        True,
+        False,
+    ]
     trace.before("verify_customer", "issue_refund").verify(talk)
 
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from passhat.facts import Task, derive_seed
+from passhat.facts import Task, decide, derive_seed
 from passhat.gateway import Gateway, Simulate
 from passhat.graders import run_grader
 from passhat.suite import Suite, discover
@@ -116,6 +116,22 @@ def test_the_right_words_without_the_deed_fail_every_task_that_asks_for_one(tmp_
         grades = play(task, says(last_words(task)), tmp_path / task.id)
         state = {name: task.expected[name] for name in ("refunds", "exchanges", "orders", "tickets")}
         assert bool(failed(grades)) == (state != start_state(task)), task.id
+
+
+def test_a_trial_that_got_half_way_scores_between_doing_nothing_and_doing_it_all(tmp_path: Path) -> None:
+    task = TASKS["refund-whole-order"]
+    assert SUITE.reference is not None
+    player = SUITE.reference
+
+    def score(name: str, steps: Any) -> float:
+        grades = play(task, lambda trial: player(trial, steps), tmp_path / name)
+        found = decide([grade for key, grade in grades.items() if key]).score
+        assert found is not None
+        return found
+
+    nothing = score("nothing", [{"say": ""}])
+    half = score("half", [*task.reference[:2], {"say": "I will see to it."}])
+    assert nothing < half < score("all", task.reference) == 1.0
 
 
 def test_the_tasks_are_balanced_between_acting_and_leaving_alone() -> None:
