@@ -50,15 +50,19 @@ ASK = {
 
 def serve_gateway(replies: int) -> None:
     """A gateway with one scripted session, every call recorded as bytes in a file."""
-    from passhat.facts import Limits
+    from passhat.facts import Limits, ModelCall
     from passhat.gateway import Gateway, Script
     from passhat.scripting import call
 
     encode = msgspec.json.encode
     with tempfile.TemporaryFile("wb") as file, Gateway() as gateway:
+
+        def record(event: ModelCall) -> None:
+            file.write(encode(event))
+
         session = gateway.open(
             Script([call("refund", {"order": "A1", "amount": 20})] * replies),
-            sink=lambda event: file.write(encode(event)) and None,
+            sink=record,
             limits=Limits(model_calls=None),
         )
         print(json.dumps({"url": gateway.base_url, "key": session.key}), flush=True)
@@ -178,7 +182,7 @@ def throughput(rounds: int, seconds: float) -> bool:
     ratio = medians["gateway"][0] / medians["starlette"][0]
     slower = medians["gateway"][1] / medians["starlette"][1]
     print(f"gateway / starlette: {ratio:.0%} of the throughput (>= 60 %), {slower:.1f} x the p99 (<= 5)")
-    return ratio >= 0.6 and slower <= 5
+    return bool(ratio >= 0.6 and slower <= 5)
 
 
 async def one_close(url: str, key: str, streamed: bool, seen: asyncio.Queue[str]) -> float:

