@@ -1,7 +1,7 @@
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from passhat.facts import Task
@@ -158,12 +158,14 @@ JSON = st.recursive(
 )
 
 
+@settings(deadline=None)
 @given(JSON)
 def test_every_value_is_the_same_as_itself(data: Any) -> None:
     assert same(data, data)
     assert list(differences(data, data)) == []
 
 
+@settings(deadline=None)
 @given(JSON, JSON)
 def test_sameness_has_no_direction(one: Any, other: Any) -> None:
     assert same(one, other) == same(other, one)
@@ -177,6 +179,7 @@ def test_closeness_of_numbers() -> None:
     assert not close(0.0, 1e-12)
 
 
+@settings(deadline=None)
 @given(st.lists(st.sets(st.integers(0, 7), max_size=4), max_size=8), st.integers(0, 8))
 def test_pairs_are_as_many_as_there_can_be(wishes: list[set[int]], things: int) -> None:
     import itertools

@@ -1,5 +1,5 @@
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from passhat.suite import Gate, SuiteError
@@ -56,6 +56,7 @@ def test_a_gate_that_cannot_be_read_says_what_is_wrong(text: str, message: str) 
     assert message in str(caught.value)
 
 
+@settings(deadline=None)
 @given(st.integers(1, 99), st.floats(0, 1), st.sampled_from(["@", "^"]), st.floats(0.501, 0.999))
 def test_what_a_gate_prints_reads_back_as_the_same_bar(k: int, number: float, sign: str, level: float) -> None:
     gate = Gate(f"pass{sign}k", ">=", number, k, level=level)

@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
+from passhat.isolation import trial_environ
 from passhat.suite._errors import SuiteError, suggestion
 
 _AGENT_NAME = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_][\w.]*")
@@ -119,14 +120,19 @@ def variables(value: Any) -> dict[str, str]:
         variable_names([name], "set_env")
         if not isinstance(content, str) or "\0" in content:
             raise SuiteError(f"set_env[{name!r}]={content!r}: must be text; write {str(content)!r}")
+    try:
+        trial_environ(host={}, set_env=value)
+    except ValueError as error:
+        raise SuiteError(str(error)) from None
     return dict(value)
 
 
 def variable_names(value: Any, field: str) -> tuple[str, ...]:
-    """Names of environment variables."""
+    """Names of environment variables; in ``pass_env`` they may be patterns, such as ``MY_APP_*``."""
     names = several(value, field, "names of environment variables")
     for name in names:
-        if not isinstance(name, str) or not _VARIABLE.fullmatch(name):
+        plain = re.sub(r"[*?]", "x", name) if isinstance(name, str) and field == "pass_env" else name
+        if not isinstance(plain, str) or not _VARIABLE.fullmatch(plain):
             raise SuiteError(f"{field}: {name!r} is no name of an environment variable")
     return names
 

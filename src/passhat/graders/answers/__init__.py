@@ -1,5 +1,14 @@
-"""Checks of the answer: what the agent returned."""
+"""Checks of the answer: what the agent returned.
 
-from passhat.graders.answers._exact import Exact, exact
+``expect`` is left out for the whole of ``task.expected``; else it is a key of it, a function of the task, or a value
+(text as ``value("…")``, since bare text names a key).
+"""
 
-__all__ = ["Exact", "exact"]
+from passhat.graders.answers._code import code
+from passhat.graders.answers._exact import exact
+from passhat.graders.answers._items import items
+from passhat.graders.answers._numeric import numeric
+from passhat.graders.answers._schema import json_schema
+from passhat.graders.answers._text import choice, contains, fuzzy, regex
+
+__all__ = ["choice", "code", "contains", "exact", "fuzzy", "items", "json_schema", "numeric", "regex"]

@@ -13,7 +13,7 @@ from passhat.graders._check import Check
 from passhat.graders._compare import checked_tolerance
 from passhat.graders._expected import WHOLE, checked, expected_of
 from passhat.graders._names import GraderSetup
-from passhat.graders.outcome._paths import Gone, inside, listing
+from passhat.graders._paths import Gone, inside, listing
 from passhat.graders.outcome._rows import as_rows, compare_rows, has_order
 
 Parameters = Sequence[Any] | Mapping[str, Any] | Callable[[Any], Any]

@@ -12,9 +12,9 @@ from passhat.facts import Grade
 from passhat.graders._check import Check
 from passhat.graders._compare import checked_tolerance, differences, few, short
 from passhat.graders._expected import WHOLE, checked, expected_of
+from passhat.graders._levels import levels, normal
 from passhat.graders._names import GraderSetup
-from passhat.graders.answers._exact import levels, normal
-from passhat.graders.outcome._paths import Gone, inside, listing
+from passhat.graders._paths import Gone, inside, listing
 
 _LARGEST = 20_000_000
 

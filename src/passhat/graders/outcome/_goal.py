@@ -15,8 +15,8 @@ from passhat.facts import Grade
 from passhat.graders._check import Check
 from passhat.graders._compare import checked_tolerance, differences, few
 from passhat.graders._names import GraderSetup
+from passhat.graders._paths import Gone
 from passhat.graders.outcome._database import sqlite
-from passhat.graders.outcome._paths import Gone
 from passhat.graders.outcome._rows import compare_rows, has_order
 from passhat.trial import FinishedTrial, Recorder, Trial, Workspace
 from passhat.trial._workspace import copy_tree
