@@ -1,0 +1,56 @@
+"""Run as an ordinary user: the adversaries end as they should, and the result is told as JSON."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+import psutil
+
+from passhat.isolation import ForkServer, Job, ProcessLimits, ServerSpec, trial_environ
+
+HERE = Path(__file__).parent
+MB = 1_000_000
+JOBS: list[tuple[str, Any, dict[str, Any]]] = [
+    ("echo", 7, {}),
+    ("c_loop", None, {"seconds": 1.0}),
+    ("swallows_cancel", None, {"seconds": 1.0}),
+    ("daemonises", None, {"seconds": 1.0}),
+    ("hundred_children", None, {"seconds": 1.0}),
+    ("replaces_itself", None, {"seconds": 1.0}),
+    ("keeper_tree", None, {"seconds": 1.0}),
+    ("floods", 1, {}),
+    ("allocates", None, {"memory_bytes": 400 * MB}),
+    ("too_many", 60, {"processes": 20}),
+    ("closes_everything", None, {}),
+]
+
+
+async def main() -> None:
+    environ = trial_environ()
+    path = (str(HERE), *sys.path)
+    told: dict[str, Any] = {"uid": os.geteuid()}
+    async with ForkServer(
+        ServerSpec(entry_file=HERE / "isolation_entries.py", environ=environ, sys_path=path)
+    ) as server:
+        slot = await server.slot()
+        told["mode"] = server.report.mode
+        keepers = {"runner": os.getpid(), "server": server.pid, "supervisor": slot.pid}
+        for guard in (True, False):
+            job = Job(entry="isolation_entries:reaches_out", payload=keepers, environ=environ, guard=guard)
+            told[f"guard {guard}"] = (await slot.run(job)).result
+        for name, payload, limits in JOBS:
+            bounds = ProcessLimits(**{"seconds": 60.0, **limits})
+            job = Job(entry=f"isolation_entries:{name}", payload=payload, environ=environ, limits=bounds)
+            ended = await slot.run(job)
+            below = len(psutil.Process(slot.pid).children(recursive=True))
+            told[name] = [ended.kind, ended.limit, ended.containment, below]
+    print(json.dumps(told))
+
+
+if __name__ == "__main__":
+    asyncio.run(main())
