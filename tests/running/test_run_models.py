@@ -9,10 +9,11 @@ from typing import Any
 
 import pytest
 
+import passhat
 from passhat import Status, Suite, Task, Trial
 from passhat.facts import TrialRecord, Usage
 from passhat.gateway import Gateway, Script, UpstreamError
-from passhat.running import Run, RunError
+from passhat.running import Run, RunError, entrance
 from passhat.running._models import choose_model, led_to, secrets_of
 from passhat.scripting import reply, say
 from passhat.trial import ModelAccess
@@ -166,6 +167,17 @@ def test_a_named_agent_is_imported_led_to_the_gateway(
     run = run_here(Suite("s", tasks=[Task("t")], agent="agent_by_name:agent"))
     (record,) = run.trials()
     assert record.output.startswith("http://127.0.0.1:")
+
+
+def test_one_entrance_serves_the_import_of_a_suite_and_its_run(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-mine-mine")
+    with entrance() as here:
+        url, key = os.environ["OPENAI_BASE_URL"], os.environ["OPENAI_API_KEY"]
+        suite = suite_of(lambda trial: _post(url, key).decode(), script=lambda request: say("x"))
+        run = passhat.run(suite, root=tmp_path, through=here)
+        assert os.environ["OPENAI_API_KEY"] == key == here.access.api_key
+    assert os.environ["OPENAI_API_KEY"] == here.host["OPENAI_API_KEY"] == "sk-mine-mine"
+    assert [record.usage.model_calls for record in run.trials()] == [1, 1]
 
 
 def _post(url: str, key: str) -> bytes:

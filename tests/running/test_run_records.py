@@ -14,7 +14,7 @@ import passhat
 from passhat import Limits, Status, Suite, Task, Trial
 from passhat.facts import AgentEvent, ModelCall, Transcript, Usage
 from passhat.graders import exact
-from passhat.running import Expected, Run, Totals, dry_run
+from passhat.running import Expected, Run, RunError, Totals, dry_run
 from passhat.running._manifest import project_of
 from passhat.running._progress import Board
 from passhat.running._seen import Seen
@@ -109,7 +109,7 @@ def test_the_manifest_says_what_was_measured_how_and_where(run_here: RunHere) ->
         agent=lambda trial: 1,
         graders=[exact(expect=1)],
         kind="regression",
-        trials=2,
+        trials=3,
         gates=["pass@1 >= 0.5"],
         limits=Limits(seconds=9),
         sampled_from="tickets",
@@ -122,7 +122,7 @@ def test_the_manifest_says_what_was_measured_how_and_where(run_here: RunHere) ->
     manifest = run.manifest
     assert (manifest.run_id, manifest.suite, manifest.passhat) == (run.run_id, "refunds", passhat.__version__)
     assert (manifest.kind, manifest.isolation, manifest.containment) == ("regression", "inline", "none")
-    assert (manifest.trials, manifest.task_ids, manifest.seed, manifest.order) == (2, ("a", "b", "c"), 3, "task")
+    assert (manifest.trials, manifest.task_ids, manifest.seed, manifest.order) == (3, ("a", "b", "c"), 3, "task")
     assert manifest.duplicate_inputs == (("a", "b"),)
     assert (manifest.task_tags, manifest.task_families, manifest.task_splits) == (
         {"a": ("x",)},
@@ -186,6 +186,17 @@ def test_what_the_wire_showed_is_collected_in_bounded_memory() -> None:
     assert fields["models_reported"] == {"m": 100, "m@f": 1}
     assert fields["sampling"]["temperature"] == [0]
     assert len(fields["sampling"]["seed"]) == 20
+
+
+def test_a_gate_that_no_result_could_meet_is_refused_before_anything_runs(run_here: RunHere, tmp_path: Path) -> None:
+    calls: list[str] = []
+    suite = Suite("s", tasks=TASKS, agent=lambda trial: calls.append(trial.task_id), gates=["pass@1 >= 0.9"])
+    with pytest.raises(RunError, match="even if all pass"):
+        run_here(suite)
+    with pytest.raises(RunError, match="even if all pass"):
+        dry_run(suite, root=tmp_path)
+    assert calls == []
+    assert not (tmp_path / ".passhat").exists()
 
 
 def simulated(**parts: Any) -> Suite:
