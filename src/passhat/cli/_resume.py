@@ -37,7 +37,7 @@ def command(run: str, path: str | None, root: Path, **given: Any) -> int:
     where = find_run(run, root)
     manifest = RunReader(where).manifest
     with entrance() as through:
-        suite = _suite_of(manifest, path)
+        suite = _suite_of(manifest, path, root)
         result = resume(
             where,
             suite,
@@ -55,13 +55,24 @@ def command(run: str, path: str | None, root: Path, **given: Any) -> int:
     return report.exit_code
 
 
-def _suite_of(manifest: Manifest, path: str | None) -> Suite:
+def _suite_of(manifest: Manifest, path: str | None, root: Path) -> Suite:
     place = path or manifest.source_file
     if place is None:
         raise NoSuite(
             f"{manifest.run_id} doesn't say where its suite is; name it: passhat resume {manifest.run_id} PATH"
         )
-    for found in found_suites(place):
+    for found in found_suites(_located(place, root)):
         if found.suite.name == manifest.suite:
             return found.suite
     raise NoSuite(f"{place} has no suite called {manifest.suite!r}; name the file that has it")
+
+
+def _located(place: str, root: Path) -> str:
+    """The recorded place from here, or from where the runs are kept, or from a folder above either."""
+    file, colons, name = place.partition("::")
+    starts = [Path.cwd(), root.resolve().parent]
+    for start in starts:
+        for folder in (start, *start.parents):
+            if (folder / file).exists():
+                return f"{folder / file}{colons}{name}"
+    return place

@@ -2,6 +2,7 @@
 
 GatewayError
 ├── BadRequest        a request that a provider would refuse; becomes an HTTP answer, never a crash
+├── LimitReached      a limit of the trial that refuses the next call
 ├── ScriptError       a script that can't be played: used up, shared between trials, or it raised
 ├── FaultError        a fault that can't be read
 ├── CassetteError     a cassette that can't be read or written
@@ -11,8 +12,10 @@ GatewayError
 
 from __future__ import annotations
 
+from passhat.facts import PasshatError
 
-class GatewayError(Exception):
+
+class GatewayError(PasshatError):
     """Any trouble with the gateway; the message says what to do."""
 
 
@@ -24,6 +27,14 @@ class BadRequest(GatewayError):
         self.param = param
         self.status = status
         self.code = code
+
+
+class LimitReached(GatewayError):
+    """A limit of the trial: ``limit`` is model_calls, tokens or dollars."""
+
+    def __init__(self, limit: str, message: str) -> None:
+        super().__init__(message)
+        self.limit = limit
 
 
 class ScriptError(GatewayError):

@@ -13,6 +13,8 @@ from __future__ import annotations
 import errno
 from pathlib import Path
 
+from passhat.facts import PasshatError
+
 _WORDS = {
     errno.ENOSPC: "no space is left on the device",
     errno.EDQUOT: "the disk quota is used up",
@@ -28,7 +30,7 @@ _WORDS = {
 }
 
 
-class RecordError(Exception):
+class RecordError(PasshatError):
     """A run directory can't be read or written. ``path`` is the file, ``problem`` what is wrong with it."""
 
     def __init__(self, path: Path | str, problem: str, advice: str = "") -> None:

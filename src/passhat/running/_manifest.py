@@ -81,10 +81,11 @@ def describe_run(
 
 
 def project_of(folder: Path) -> tuple[Path, GitState | None]:
-    """The root of the project that a folder belongs to, and its commit; the folder itself outside a repository."""
+    """The root of the project that a folder belongs to, and its commit; outside a repository the current folder, or that one."""
     top = _git(folder, "rev-parse", "--show-toplevel")
     if not top:
-        return folder, None
+        here = Path.cwd()
+        return here if folder.is_relative_to(here) else folder, None
     commit = _git(folder, "rev-parse", "HEAD")
     dirty = _git(folder, "status", "--porcelain", "--untracked-files=no")
     return Path(top.strip()), GitState(commit.strip(), bool(dirty.strip())) if commit else None

@@ -8,6 +8,8 @@ import threading
 from collections.abc import Callable
 from pathlib import Path
 
+from passhat.facts import PasshatError
+
 _LEFT_OUT = {
     ".git",
     ".hg",
@@ -22,7 +24,7 @@ _LEFT_OUT = {
 }
 
 
-class WorkspaceError(OSError):
+class WorkspaceError(PasshatError, OSError):
     """The template can't be copied or the directory can't be made."""
 
 
