@@ -37,6 +37,20 @@ def test_a_script_is_played_anew_in_each_trial(run_here: RunHere, ask: Ask) -> N
     assert (run.manifest.model_source, run.manifest.asked) == ("scripted", "scripted")
 
 
+def test_the_key_of_a_trial_ends_with_it(run_here: RunHere, ask: Ask) -> None:
+    trials: list[Trial] = []
+
+    def agent(trial: Trial) -> str:
+        for earlier in trials:
+            with pytest.raises(OSError, match="401.*trial is over"):
+                ask(earlier)
+        trials.append(trial)
+        return ask(trial)
+
+    run = run_here(suite_of(agent, script=lambda request: say("x")))
+    assert [record.output for record in run.trials()] == ["x", "x"]
+
+
 def test_scripted_replies_that_nothing_asked_for_are_noted(only_trial: Only) -> None:
     record = only_trial(lambda trial: 1, script=[say("one")])
     assert record.notes == ("1 scripted replies were not asked for: say('one')",)

@@ -237,6 +237,22 @@ def test_what_a_leftover_thread_does_is_not_part_of_its_trial(run_here: RunHere)
     assert transcript.events == ()
 
 
+def test_what_happens_while_the_environment_closes_is_not_part_of_the_trial(run_here: RunHere) -> None:
+    @contextmanager
+    def environment(trial: Any) -> Iterator[int]:
+        yield 1
+        trial.record("late")
+
+    def agent(trial: Trial) -> None:
+        trial.record("in time")
+
+    run = run_here(Suite("s", tasks=[Task("t")], agent=agent, environment=environment))
+    (record,) = run.trials()
+    transcript = run.transcript(record)
+    assert transcript is not None
+    assert [getattr(event, "name", "") for event in transcript.events] == ["in time"]
+
+
 def test_the_environment_of_a_timed_out_agent_is_closed_when_its_thread_is_free(run_here: RunHere) -> None:
     released, closed = threading.Event(), threading.Event()
 
