@@ -42,7 +42,7 @@ def test_the_key_of_a_trial_ends_with_it(run_here: RunHere, ask: Ask) -> None:
 
     def agent(trial: Trial) -> str:
         for earlier in trials:
-            with pytest.raises(OSError, match="401.*trial is over"):
+            with pytest.raises(OSError, match=r"401.*trial is over"):
                 ask(earlier)
         trials.append(trial)
         return ask(trial)
