@@ -151,8 +151,8 @@ async def test_what_it_raised_is_told(slot: Slot, job: Callable[..., Job]) -> No
         ("kills_itself", signal.SIGTERM, ("signalled", "signalled", "", None, "SIGTERM")),
         ("segfault", None, ("signalled", "signalled", "", None, "SIGSEGV")),
         ("closes_everything", None, ("exited", "exited", "", 97, None)),
-        ("no_such_entry", None, ("raised", "setup", "AttributeError", 0, None)),
-        ("no_such_module:f", None, ("raised", "setup", "ModuleNotFoundError", 0, None)),
+        ("no_such_entry", None, ("raised", "setup", "AttributeError", 1, None)),
+        ("no_such_module:f", None, ("raised", "setup", "ModuleNotFoundError", 1, None)),
     ],
 )
 async def test_every_other_way_to_end_has_a_name(

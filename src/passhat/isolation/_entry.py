@@ -77,7 +77,7 @@ class Stage(Protocol):
 
 def answer(order: JobOrder, channel: PipeChannel, stage: Stage) -> NoReturn:
     """Prepare, call the entry, send its result or what it raised, and leave without the server's clean-up."""
-    code = 0
+    code = 1
     try:
         entry = _setup(order, stage.prepare)
         value = to_json(entry(msgspec.json.decode(order.payload), channel), "result")
@@ -85,11 +85,11 @@ def answer(order: JobOrder, channel: PipeChannel, stage: Stage) -> NoReturn:
         if late:
             channel.send(Kind.MODULES, msgspec.json.encode(late))
         channel.send(Kind.RESULT, value)
+        code = 0
     except SetupError as error:
         channel.send(Kind.ERROR, msgspec.json.encode(describe(error.__cause__ or error, "setup")))
     except BaseException as error:
         channel.send(Kind.ERROR, msgspec.json.encode(describe(error, "raised")))
-        code = 1
     _leave(code)
 
 

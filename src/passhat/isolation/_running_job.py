@@ -113,6 +113,10 @@ class RunningJob:
         self._deadline = self._deadline_of(0)
         try:
             self._root = self._launch(self._order, Ends(*writers))
+        except OSError:
+            for descriptor in readers:
+                os.close(descriptor)
+            raise
         finally:
             for descriptor in writers:
                 os.close(descriptor)
