@@ -58,7 +58,7 @@ def test_a_trial_counts_as_its_status_says_whatever_else_the_record_claims(
     ],
 )
 def test_changed_grades_decide_by_kleene_logic(
-    report_of: Reporter, trial: Maker, grades: list[bool | None | str], passed: bool | None
+    report_of: Reporter, trial: Maker, grades: list[bool | str | None], passed: bool | None
 ) -> None:
     made = [Grade(None, error="boom") if each == "error" else Grade(each) for each in grades]  # type: ignore[arg-type]
     options = {"grades": {("", "a", 0): made}}

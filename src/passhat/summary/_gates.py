@@ -230,7 +230,8 @@ def gate_feasibility(
     if gate.of == "tasks like these":
         enough = max(MIN_UNITS, smallest_all_pass(share, level))
         return Feasibility(False, best, f"{start}; {enough} tasks could", enough, max(trials, gate.k or 1))
-    enough = max(gate.k or 1, math.ceil(smallest_all_pass(share, level, k=gate.k or 1) / tasks))
+    k = gate.k or 1  # N = nT/k trials all passing prove α^(1/N), so pass^k >= b asks of nT what pass^1 >= b^(1/k) does
+    enough = max(k, math.ceil(smallest_all_pass(share ** (1 / k), level) / tasks))
     return Feasibility(False, best, f"{start}; {enough} trials a task could", tasks, enough)
 
 

@@ -48,7 +48,7 @@ def untested_tasks(evidence: Evidence) -> Iterator[Finding]:
             "untested-tasks",
             "error" if len(untested) == len(evidence.headline.tasks) else "warning",
             f"{count(len(untested), 'task has', 'tasks have')} no trial with a verdict and {verb} in no estimate "
-            f" ({named(untested)})",
+            f"({named(untested)})",
             tuple(untested),
         )
 
