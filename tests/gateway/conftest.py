@@ -118,7 +118,24 @@ def gateway() -> Iterator[Gateway]:
 
 
 @pytest.fixture
-def provider() -> Iterator[Provider]:
-    provider = Provider()
-    yield provider
-    provider.stop()
+def socket_provider(provider_maker: Callable[[], Provider]) -> Provider:
+    """The same under a name of its own, where a test has another provider."""
+    return provider_maker()
+
+
+@pytest.fixture
+def provider_maker() -> Iterator[Callable[[], Provider]]:
+    made: list[Provider] = []
+
+    def make() -> Provider:
+        made.append(Provider())
+        return made[-1]
+
+    yield make
+    for provider in made:
+        provider.stop()
+
+
+@pytest.fixture
+def provider(provider_maker: Callable[[], Provider]) -> Provider:
+    return provider_maker()

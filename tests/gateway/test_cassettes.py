@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import anthropic
+import httpx2
 import openai
 import pytest
 
@@ -29,6 +30,7 @@ from passhat.gateway import (
 from passhat.scripting import Reply, call, fail, reply, say, think
 
 TOOLS: list[Any] = [{"type": "function", "function": {"name": "read", "parameters": {"type": "object"}}}]
+HTTP = httpx2.Client(verify=False)  # one for all: making one takes longer than a trial
 SECRET = "sk-live-0123456789abcdef0123"
 
 
@@ -54,20 +56,19 @@ def policy(request: Request, rng: random.Random) -> Reply:
 
 def agent(session: Session, task: str, place: Path, stream: bool = True, prompt: str = "files of") -> str:
     """Two steps with parallel calls; the prompt and the tool's results hold the workspace's path."""
-    client: Any = openai.OpenAI(**session.access.openai, max_retries=0)
+    client: Any = openai.OpenAI(**session.access.openai, max_retries=0, http_client=HTTP)
     conversation: list[Any] = [{"role": "user", "content": f"{prompt} {task} {place}"}]
-    with client:
-        for _ in range(2):
-            ask = {"model": "m", "messages": conversation, "tools": TOOLS}
-            if stream:
-                with client.chat.completions.stream(**ask) as events:
-                    message = events.get_final_completion().choices[0].message
-            else:
-                message = client.chat.completions.create(**ask).choices[0].message
-            conversation.append(message.model_dump(exclude_none=True))
-            for wish in message.tool_calls or ():
-                assert str(place) in wish.function.arguments
-                conversation.append({"role": "tool", "tool_call_id": wish.id, "content": f"{place}/found"})
+    for _ in range(2):
+        ask = {"model": "m", "messages": conversation, "tools": TOOLS}
+        if stream:
+            with client.chat.completions.stream(**ask) as events:
+                message = events.get_final_completion().choices[0].message
+        else:
+            message = client.chat.completions.create(**ask).choices[0].message
+        conversation.append(message.model_dump(exclude_none=True))
+        for wish in message.tool_calls or ():
+            assert str(place) in wish.function.arguments
+            conversation.append({"role": "tool", "tool_call_id": wish.id, "content": f"{place}/found"})
     return str(message.content)
 
 
@@ -316,3 +317,24 @@ def test_match_on_and_replace_decide_what_counts(gateway: Gateway, provider: Gat
     ask(live, "one", 0.5, "today is 2026-11-30")
     live.revoke()
     assert ask(gateway.open(Replay(Cassette(path, **options))), "two", 0.9, "today is 2027-01-01") == "hi"
+
+
+def test_other_endpoints_are_recorded_too(gateway: Gateway, tmp_path: Path, socket_provider: Any) -> None:
+    served = socket_provider
+    vector = b'{"object":"list","model":"e","data":[{"object":"embedding","index":0,"embedding":[0.5]}],"usage":{}}'
+    served.plays(lambda connection: connection.json(vector))
+    path = tmp_path / "c.yaml"
+
+    def embed(session: Session) -> Any:
+        client: Any = openai.OpenAI(**session.access.openai)
+        with client:
+            return client.embeddings.create(model="e", input="x", encoding_format="float").data[0].embedding
+
+    live = gateway.open(Record(Cassette(path), Forward(Upstream("openai", served.base_url, "k"))))
+    assert embed(live) == [0.5]
+    live.revoke()
+    replay = gateway.open(Replay(Cassette(path)))
+    assert embed(replay) == [0.5]
+    with pytest.raises(openai.BadRequestError, match="asked it 2 times"):
+        embed(replay)
+    assert len(served.requests) == 1

@@ -23,7 +23,7 @@ def question(path: str, text: str, stream: bool) -> dict[str, Any]:
     return {**body, "max_tokens": 9, "messages": [{"role": "user", "content": text}]}
 
 
-@settings(max_examples=5, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=3, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(seed=st.integers(0, 2**32), trials=st.just(100), replies=st.integers(1, 4))
 def test_a_hundred_trials_interleaved_at_random_see_their_own_replies_in_order(
     gateway: Gateway, seed: int, trials: int, replies: int

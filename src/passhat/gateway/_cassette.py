@@ -11,10 +11,13 @@ from typing import Any
 
 import msgspec
 
-from passhat.gateway._canonical import MATCH_ON, Replacement, canonical, replacements
+from passhat.gateway._canonical import MATCH_ON, Replacement, canonical, replacements, substitute
 from passhat.gateway._cassette_file import Entry, Stamp, read_entries, stamp_of, write_entries
 from passhat.gateway._errors import CassetteError, MissedRequest
+from passhat.gateway._http import HttpRequest
 from passhat.gateway._request import Request
+from passhat.gateway._tap import decode_event
+from passhat.gateway._wires import bare
 
 _SECRETS = {
     r"\bsk-[A-Za-z0-9_\-]{16,}": "<secret>",
@@ -81,6 +84,12 @@ class Cassette:
     def canonical(self, request: Request, texts: Mapping[str, str]) -> tuple[str, Any]:
         """The key of a request and the data it stands for."""
         data = canonical(request, self.changes(texts), self._match_on)
+        return hashlib.sha256(msgspec.json.encode(data, order="deterministic")).hexdigest()[:24], data
+
+    def canonical_beside(self, http: HttpRequest, texts: Mapping[str, str]) -> tuple[str, Any]:
+        """The same for a request that isn't for the model."""
+        asked = {"request": f"{http.method} {bare(http.path)}", "query": http.query, "body": decode_event(http.body)}
+        data = substitute(asked, self.changes(texts))
         return hashlib.sha256(msgspec.json.encode(data, order="deterministic")).hexdigest()[:24], data
 
     def find(self, task: str, trial: int, key: str, ordinal: int) -> Entry | None:

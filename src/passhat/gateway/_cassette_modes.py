@@ -11,8 +11,9 @@ import msgspec
 from passhat.gateway._canonical import replacements, substitute
 from passhat.gateway._cassette import Cassette
 from passhat.gateway._cassette_file import Entry
+from passhat.gateway._endpoints import own_endpoint
 from passhat.gateway._errors import CassetteError
-from passhat.gateway._forward import Forward, Forwarding, Remote
+from passhat.gateway._forward import Forward, Forwarding, Keep, Remote
 from passhat.gateway._http import HttpRequest
 from passhat.gateway._modes import Context, Step
 from passhat.gateway._request import Request
@@ -106,6 +107,22 @@ class Replaying:
         changes = replacements(back)
         return Stored(entry.status, substitute(entry.body, changes), substitute(entry.events, changes))
 
+    def beside(self, http: HttpRequest) -> Step:
+        """The recorded answer to a request that isn't for the model; None leaves lists and counts to the double."""
+        key, data = self._cassette.canonical_beside(http, self._context.known_texts())
+        ordinal = self._repeats[key]
+        self._repeats[key] += 1
+        entry = self._cassette.find(self._task, self._trial, key, ordinal)
+        if entry is None:
+            return self._missed_beside(http, key, ordinal, data)
+        self._played.add((key, ordinal))
+        return self._stored(entry)
+
+    def _missed_beside(self, http: HttpRequest, key: str, ordinal: int, data: Any) -> Step:
+        if own_endpoint(http):
+            return None
+        raise self._cassette.missed(self._task, self._trial, key, ordinal, data)
+
     def unused(self) -> tuple[str, ...]:
         """The recorded answers of this trial that nothing asked for."""
         left = self._cassette.unplayed(self._task, self._trial, self._played)
@@ -127,6 +144,10 @@ class Recording(Replaying):
     def _missed(self, request: Request, key: str, ordinal: int, data: Any) -> Step:
         self.source = "live"
         remote = self._live.next(request)
+        return Remote(remote.upstream, remote.body, remote.hide_usage, self._keeper(remote, key, ordinal, data))
+
+    def _keeper(self, remote: Remote, key: str, ordinal: int, data: Any) -> Keep:
+        """What puts an answer into the cassette."""
         position = next(self._positions)
 
         def keep(status: int, body: Any, events: list[Any] | None) -> None:
@@ -148,11 +169,11 @@ class Recording(Replaying):
             self._cassette.add(entry)
             self._played.add((key, ordinal))
 
-        return Remote(remote.upstream, remote.body, remote.hide_usage, keep)
+        return keep
 
-    def other(self, http: HttpRequest) -> Step:
-        """Requests that aren't for the model are passed on and not recorded."""
-        return self._live.other(http)
+    def _missed_beside(self, http: HttpRequest, key: str, ordinal: int, data: Any) -> Step:
+        remote = self._live.beside(http)
+        return Remote(remote.upstream, remote.body, False, self._keeper(remote, key, ordinal, data))
 
     def close(self) -> None:
         """Write what was recorded, unless others still record."""

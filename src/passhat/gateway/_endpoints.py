@@ -20,6 +20,13 @@ _COUNTS = {"/messages/count_tokens": "messages", "/responses/input_tokens": "res
 _DEFAULT_MODEL = "faux-1"
 
 
+def own_endpoint(http: HttpRequest) -> bool:
+    """Whether the double can answer a request that isn't for the model."""
+    path = bare(http.path)
+    listing = http.method == "GET" and (path == "/models" or path.startswith("/models/"))
+    return listing or (http.method == "POST" and path in _COUNTS)
+
+
 def side_endpoint(session: Session, http: HttpRequest) -> HttpReply:
     """Answer a request that isn't for the model."""
     path = bare(http.path)

@@ -101,8 +101,10 @@ class Forwarding:
         ask = request.wire == "chat" and request.stream and not request.stream_usage
         return Remote(upstream, rewritten(request.raw, upstream.model, ask), ask)
 
-    def other(self, http: HttpRequest) -> Step:
+    def beside(self, http: HttpRequest) -> Step:
         """A request that isn't for the model, as it is passed on."""
+        if any(part in (".", "..") for part in http.path.split("/")):
+            raise UpstreamError(f"{http.path} leaves the provider's API; it isn't passed on")
         wire = "messages" if speaks_anthropic(http.path, http.headers) else "chat"
         return Remote(self._forward.upstream(wire), http.body)
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import atexit
+import os
 import secrets
 import threading
 import time
@@ -17,7 +19,7 @@ from passhat.gateway._cassette_modes import Stored
 from passhat.gateway._chunks import Chunking
 from passhat.gateway._clock import Clock, SystemClock
 from passhat.gateway._endpoints import side_endpoint
-from passhat.gateway._errors import BadRequest, CassetteError, GatewayError, UpstreamError
+from passhat.gateway._errors import BadRequest, CassetteError, GatewayError, LimitReached, UpstreamError
 from passhat.gateway._exchange import NOTHING, Exchange, Pending
 from passhat.gateway._faults import Faults, instead
 from passhat.gateway._forward import Remote
@@ -65,6 +67,7 @@ class Gateway:
         self._server: Server | None = None
         self._lock = threading.Lock()
         self._sessions: dict[str, Session] = {}
+        self._over: set[str] = set()
         self._routed: list[Session] = []
 
     def start(self) -> Gateway:
@@ -75,6 +78,7 @@ class Gateway:
 
                 self._server = Server(self.receive, self.clock, self._port)
                 self._server.start()
+                atexit.register(self._close_at_exit, os.getpid())
         return self
 
     def close(self) -> None:
@@ -89,9 +93,15 @@ class Gateway:
             server, self._server = self._server, None
             self._sessions.clear()
         if server is not None:
+            atexit.unregister(self._close_at_exit)
             server.stop()
         if problems:
             raise problems[0]
+
+    def _close_at_exit(self, process: int) -> None:
+        """End the server's thread before the interpreter; a forked child has none."""
+        if os.getpid() == process:
+            self.close()
 
     def __enter__(self) -> Gateway:
         return self.start()
@@ -165,6 +175,13 @@ class Gateway:
         finally:
             self.unroute(session)
 
+    def forget(self, session: Session) -> None:
+        """Let go of a session that is over; its key stays known as one whose trial is over."""
+        with self._lock:
+            self._sessions.pop(session.key, None)
+            self._over.add(session.key)
+        self.unroute(session)
+
     def unroute(self, session: Session) -> None:
         """Stop leading the process's key to a session; nothing happens when it isn't led there."""
         with self._lock:
@@ -192,13 +209,12 @@ class Gateway:
         session = self._sessions.get(key)
         if session is not None and not session.revoked:
             return session
-        if session is None and key == self.process_key:
+        over = session is not None or key in self._over
+        if not over and key == self.process_key:
             return self._shared(http)
-        if session is None and self._welcome is not None:
+        if not over and self._welcome is not None:
             return self._welcome(self, key)
-        why = (
-            "This key's trial is over" if session is not None else "Incorrect API key provided: it belongs to no trial"
-        )
+        why = "This key's trial is over" if over else "Incorrect API key provided: it belongs to no trial"
         return _denied(http, 401, f"{why}. Requests must use the key of a running trial.", "passhat_key")
 
     def _shared(self, http: HttpRequest) -> Session | HttpReply:
@@ -218,40 +234,33 @@ class Gateway:
 
 
 def _beside(session: Session, http: HttpRequest) -> HttpReply | Relaying:
-    """Answer or pass on a request that isn't for the model."""
-    passed_on = getattr(session.player, "other", None)
-    if passed_on is None:
+    """Answer, replay or pass on a request that isn't for the model."""
+    beside = getattr(session.player, "beside", None)
+    if beside is None:
         return side_endpoint(session, http)
     reached = session.meter.reached()
     try:
         if reached not in (None, "model_calls"):
-            raise GatewayError(session.meter.describe(str(reached)))
-        return Relaying(session, http, passed_on(http), session.now())
+            raise LimitReached(str(reached), session.meter.describe(str(reached)))
+        step = beside(http)
     except GatewayError as error:
         return _denied(http, 400, str(error), "passhat_refused")
+    if step is None:
+        return side_endpoint(session, http)
+    if isinstance(step, Stored):
+        return HttpReply(step.status, [("content-type", "application/json")], [msgspec.json.encode(step.body)])
+    return Relaying(session, http, step, session.now())
 
 
 def _begin(session: Session, wire: Wire, http: HttpRequest) -> HttpReply | Pending | Relaying:
     """Count a request to the model and find what answers it."""
     at = session.now()
     body, request, problem = _read(session, wire, http)
-    with session.lock:
+    with session.lock:  # nothing in here calls the session's owner back
         refused = session.meter.begin(request.retry)
         session.models[request.model] = None
         exchange = Exchange(session, wire, http, body, request, session.meter.calls, at)
-        if refused is not None:
-            return exchange.refuse(refused, session.meter.describe(refused))
-        if problem is not None and not getattr(session.player, "passes_on", False):
-            return exchange.invalid(problem)
-        exchange.fault = session.faults.strike(exchange.number)
-        struck = None if exchange.fault is None else instead(exchange.fault)
-        if isinstance(struck, HttpReply):
-            exchange.record(Observed(usage=NOTHING), status=502, error="injected fault: reset")
-            return struck
-        try:
-            step = session.player.next(request) if struck is None else struck
-        except GatewayError as error:
-            return exchange.refuse(_refusal(error), str(error))
+        step = _next(session, exchange, refused, problem)
     if isinstance(step, Reply):
         return exchange.answer(step)
     if isinstance(step, Compute):
@@ -260,10 +269,35 @@ def _begin(session: Session, wire: Wire, http: HttpRequest) -> HttpReply | Pendi
         return exchange.replay(step)
     if isinstance(step, Remote):
         return Relaying(session, http, step, at, exchange)
+    if isinstance(step, BadRequest):
+        return exchange.invalid(step)
+    if isinstance(step, GatewayError):
+        return exchange.refuse(_refusal(step), str(step))
+    if isinstance(step, HttpReply):
+        exchange.record(Observed(usage=NOTHING), status=502, error="injected fault: reset")
+        return step
     raise TypeError(f"a mode answered with {type(step).__name__}")
 
 
+def _next(session: Session, exchange: Exchange, refused: str | None, problem: BadRequest | None) -> Any:
+    """What answers a request: a limit, the provider's refusal, a fault, or the mode's step; errors are returned."""
+    if refused is not None:
+        return LimitReached(refused, session.meter.describe(refused))
+    if problem is not None and not getattr(session.player, "passes_on", False):
+        return problem
+    exchange.fault = session.faults.strike(exchange.number)
+    struck = None if exchange.fault is None else instead(exchange.fault)
+    if struck is not None:
+        return struck
+    try:
+        return session.player.next(exchange.request)
+    except GatewayError as error:
+        return error
+
+
 def _refusal(error: GatewayError) -> str:
+    if isinstance(error, LimitReached):
+        return error.limit
     if isinstance(error, UpstreamError):
         return "upstream"
     return "cassette" if isinstance(error, CassetteError) else "script"

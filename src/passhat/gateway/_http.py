@@ -18,6 +18,7 @@ class HttpRequest(msgspec.Struct, frozen=True):
     headers: Mapping[str, str]
     body: bytes = b""
     query: str = ""
+    raw_path: str = ""  # as it was sent, still quoted
 
 
 class HttpReply(msgspec.Struct):

@@ -41,8 +41,9 @@ _CANCELLED = 499  # nobody is there to see it; the usual number for a client tha
 class Relay:
     """Passes requests on, on the server's loop. Upstream clients are made on first use."""
 
-    def __init__(self, clock: Clock) -> None:
+    def __init__(self, clock: Clock, own_url: str) -> None:
         self._clock = clock
+        self._own_url = own_url
         self._clients: dict[bool, httpx2.AsyncClient] = {}
 
     async def close(self) -> None:
@@ -88,7 +89,10 @@ class Relay:
         headers = {name: value for name, value in job.http.headers.items() if name not in _NOT_SENT}
         headers |= {"accept-encoding": "identity", **upstream.auth()}
         client = self._client(upstream.local)
-        url = upstream.url(bare(job.http.path), job.http.query)
+        url = upstream.url(bare(job.http.raw_path or job.http.path), job.http.query)
+        if url.startswith(self._own_url + "/"):
+            await line.unreachable(ValueError("that is this gateway itself, not a provider"))
+            return
         try:
             request = client.build_request(job.http.method, url, headers=headers, content=job.remote.body)
             response = await client.send(request, stream=True)

@@ -35,9 +35,9 @@ class Server:
     def __init__(self, core: Core, clock: Clock, port: int = 0) -> None:
         self._core = core
         self._clock = clock
-        self._relay = Relay(clock)
         self._socket = _listen(port)
         self.base_url = f"http://127.0.0.1:{self._socket.getsockname()[1]}"
+        self._relay = Relay(clock, self.base_url)
         self._thread = threading.Thread(target=self._run, name="passhat-gateway", daemon=True)
         self._ready = threading.Event()
         self._server: _Uvicorn | None = None
@@ -107,6 +107,7 @@ class Server:
             {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]},
             body,
             scope["query_string"].decode("latin-1"),
+            scope["raw_path"].decode("latin-1"),
         )
         step = self._core(http)
         if isinstance(step, Pending):

@@ -111,7 +111,7 @@ class Session:
         for cancel in running:
             cancel()
         if not already:
-            self._gateway.unroute(self)
+            self._gateway.forget(self)
             self.player.close()
 
     def transport(self, library: str = "httpx2") -> Any:

@@ -6,7 +6,9 @@ Scripts, simulations and replays only: what must reach a provider needs the serv
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import importlib
+import threading
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -88,9 +90,36 @@ async def computed_async(step: Pending) -> HttpReply:
     try:
         if step.work.asynchronous:
             return step.value(await step.work.call())
-        return step.value(await asyncio.to_thread(step.work.call))
+        return step.value(await _in_thread(step.work.call))
     except Exception as error:
         return step.error(error)
+
+
+async def _in_thread(function: Callable[[], T]) -> T:
+    """Call a function in a thread of its own: however many are slow, no one waits, and none keeps the process alive."""
+    loop = asyncio.get_running_loop()
+    future: asyncio.Future[T] = loop.create_future()
+
+    def settle(value: T | None, error: BaseException | None) -> None:
+        if future.done():
+            return
+        if error is not None:
+            future.set_exception(error)
+        else:
+            future.set_result(value)  # type: ignore[arg-type]  # None is what the function returned
+
+    def run() -> None:
+        value: T | None = None
+        problem: BaseException | None = None
+        try:
+            value = function()
+        except BaseException as error:  # handed to who waits
+            problem = error if isinstance(error, Exception) else RuntimeError(f"{type(error).__name__}: {error}")
+        with contextlib.suppress(RuntimeError):  # the loop has ended meanwhile
+            loop.call_soon_threadsafe(settle, value, problem)
+
+    threading.Thread(target=run, name="passhat-script", daemon=True).start()
+    return await future
 
 
 def _computed(step: Pending, on_loop: OnLoop[Any]) -> HttpReply:
