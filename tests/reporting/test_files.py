@@ -1,0 +1,158 @@
+"""JSON, Markdown, JUnit and HTML."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from html.parser import HTMLParser
+from xml.etree import ElementTree as ET
+
+import msgspec
+import pytest
+
+from passhat.reporting import render_html, render_json, render_junit, render_markdown
+from passhat.summary import Report
+
+Builder = Callable[..., Report]
+
+
+def test_the_json_is_the_report_and_nothing_else(report: Report) -> None:
+    text = render_json(report)
+    assert msgspec.json.decode(text, type=Report) == report
+    assert render_json(report, indent=None).count("\n") == 1
+    assert text.startswith('{\n  "schema": 1')
+
+
+def test_markdown_says_gates_first_then_rates_and_folds_the_tasks_away(report: Report) -> None:
+    text = render_markdown(report, run="7f3a`")
+    assert text.startswith("### Evaluation of shop with openai/gpt-5\n")
+    assert "run `7f3a`" in text
+    assert text.index("**not met**") < text.index("| k | pass^k |") < text.index("<summary>Tasks:")
+    assert "**1 of 30 trials are missing.**" in text
+    assert "Score (partial credit):" in text
+    assert text.count("<details>") == text.count("</details>") == 3
+
+
+def test_markdown_shows_text_of_users_as_it_is(report: Report) -> None:
+    text = render_markdown(report)
+    for raw in ("<script>", "@team", "\x1b", "\u202e", "x\\x1b[2J"):
+        assert raw not in text
+    assert "&lt;script&gt;alert\\(1\\)&lt;/script&gt;&amp;\\*\\_&#64;team" in text
+    rows = [line for line in text.splitlines() if line.startswith("|") and "script" in line]
+    assert rows
+    assert all(len(re.findall(r"(?<!\\)\|", row)) == 6 for row in rows)
+
+
+def test_a_long_comment_loses_its_tasks_first_and_never_passes_the_limit(report: Report) -> None:
+    whole = render_markdown(report)
+    shorter = render_markdown(report, limit=len(whole) - 100)
+    assert "<summary>Tasks" not in shorter
+    assert "| k | pass^k |" in shorter
+    assert len(render_markdown(report, limit=500)) <= 500
+
+
+def test_markdown_of_a_report_without_rates_or_gates(build_report: Builder) -> None:
+    text = render_markdown(build_report({"a": ""}))
+    assert "No trial has a verdict" in text
+    assert "| gate |" not in text
+    assert "… 3 more" in render_markdown(build_report({f"t{i}": "+-" for i in range(5)}), task_rows=2)
+
+
+def suite_of(report: Report) -> ET.Element:
+    """The test suite of a report's JUnit file."""
+    suite = ET.fromstring(render_junit(report)).find("testsuite")
+    assert suite is not None
+    return suite
+
+
+def test_junit_has_a_case_a_gate_and_a_case_a_task_and_only_gates_are_red(report: Report) -> None:
+    suite = suite_of(report)
+    cases = {(case.get("classname"), case.get("name")): case for case in suite}
+    assert len(cases) - 1 == 5 + 7
+    failed = [case.get("name") for case in suite.findall("testcase") if case.find("failure") is not None]
+    assert failed == ["pass@1 >= 0.97", "pass@1 >= 0.62", "grader:refunds >= 0.6"]
+    assert (suite.get("failures"), suite.get("errors"), suite.get("tests")) == ("3", "1", "12")
+    output = cases["shop.tasks", "never"].findtext("system-out")
+    assert output == "never: 0 of 5 trials passed, interval 0.000–0.435"
+
+
+def test_junit_is_red_exactly_when_the_exit_code_is_not_0(build_report: Builder) -> None:
+    def red(report: Report) -> bool:
+        return any(case.find("failure") is not None or case.find("error") is not None for case in suite_of(report))
+
+    for outcomes, fields in (
+        ({"a": "+" * 14}, {"gates": ("pass@1 >= 0.8",)}),
+        ({"a": "--", "b": "+-"}, {}),
+        ({"a": "++"}, {"gates": ("pass@1 >= 0.9",)}),
+        ({"a": "++"}, {"gates": ("pass@1 >= 0.9",), "undecided": "pass"}),
+        ({"a": "+?"}, {}),
+        ({"a": "+?"}, {"gates": ("pass@1 >= 0.9",)}),
+        ({"a": "", "b": "++"}, {}),
+        ({"a": "?", "b": "+"}, {"missing_policy": "exclude"}),
+    ):
+        report = build_report(outcomes, **fields)
+        assert red(report) == (report.exit_code != 0), (outcomes, fields)
+
+
+def test_junit_holds_only_what_xml_can_hold(report: Report) -> None:
+    text = render_junit(report)
+    assert not re.search(r"[\x00-\x08\x0b\x0c\x0e-\x1f]", text)
+    assert any("<script>" in (case.get("name") or "") for case in suite_of(report))
+
+
+class Page(HTMLParser):
+    """Collects the tags and addresses of a page."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.tags: list[str] = []
+        self.addresses: list[str] = []
+        self.open: list[str] = []
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append(tag)
+        self.addresses += [value or "" for name, value in attrs if name in ("src", "href", "action", "data")]
+        assert not [name for name, _ in attrs if name.startswith("on")]
+        if tag not in ("meta", "br", "line", "circle", "polyline"):
+            self.open.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        if tag in ("line", "circle", "polyline"):
+            return
+        assert self.open.pop() == tag
+
+
+@pytest.mark.parametrize("source", ["live", "simulated"])
+def test_the_page_needs_nothing_else_and_runs_nothing(build_report: Builder, report: Report, source: str) -> None:
+    for each in (report, build_report({"a": "+-", "b": ""}, model_source=source)):
+        text = render_html(each, run="7f3a")
+        page = Page(text)
+        assert page.open == []
+        assert page.addresses == []
+        assert not {"script", "link", "img", "iframe", "object", "embed"} & set(page.tags)
+        assert "default-src 'none'" in text
+        assert "http" not in text.replace("http-equiv", "")
+
+
+def test_the_page_escapes_what_users_wrote_and_shows_both_intervals(report: Report) -> None:
+    text = render_html(report)
+    assert "<script>" not in text
+    assert "&lt;script&gt;" in text
+    assert not re.search(r"[\x00-\x08\x0b-\x1f\u202e]", text)
+    assert text.count("tasks like these") >= 5
+    assert "prefers-color-scheme: dark" in text
+    assert text.count("<svg") > 7
+
+
+def test_the_page_says_first_when_it_describes_a_double(build_report: Builder) -> None:
+    text = render_html(build_report({"a": "+-"}, model_source="simulated"))
+    assert 'class="not-real"' in text
+    assert "Simulation of shop: a simulated model answered" in text
+
+
+def test_a_page_without_rates_has_no_chart_and_long_lists_end(build_report: Builder) -> None:
+    text = render_html(build_report({"a": "", "b": "", "c": ""}), task_rows=2)
+    assert "No trial has a verdict" in text
+    assert 'class="chart"' not in text
+    assert "… 1 more" in text
