@@ -17,6 +17,9 @@ from passhat.facts import Grade, Role
 from passhat.graders._names import checked_threshold, grader_name, is_async
 from passhat.graders._version import source_version
 
+EPSILON = 1e-9
+"""What a score may lack of its threshold: 0.1 + 0.7 reaches 0.8."""
+
 
 def run_grader(grader: Callable[..., Any], trial: Any, *, name: str | None = None) -> Grade:
     """Grade a finished trial. An async grader is awaited here, in an event loop of its own.
@@ -68,8 +71,9 @@ def as_grade(value: Any, grader: Any = None) -> Grade:
             return _unusable(f"the number {value!r}, outside 0..1")
         threshold = checked_threshold(getattr(grader, "threshold", None))
         bar = 1.0 if threshold is None else threshold
-        reason = "" if value >= bar else f"scored {value:.4g}, below the threshold {bar:.4g}"
-        return Grade(bool(value >= bar), reason, score=float(value))
+        reached = value >= bar - EPSILON
+        reason = "" if reached else f"scored {value:.4g}, below the threshold {bar:.4g}"
+        return Grade(reached, reason, score=float(value))
     if inspect.isawaitable(value):
         _discard(value)
         return _unusable("an awaitable that nothing awaits; write the grader as async def")

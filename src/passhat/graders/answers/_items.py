@@ -11,6 +11,7 @@ from passhat.graders._expected import WHOLE, checked, expected_of
 from passhat.graders._levels import levels, normal
 from passhat.graders._matching import best_pairs
 from passhat.graders._names import GraderSetup
+from passhat.graders._run import EPSILON
 from passhat.graders.answers._answer import AnswerCheck, Part, failed, passed
 
 
@@ -62,7 +63,7 @@ class Items(AnswerCheck):
         score = 1.0 if not missing and not extra else len(pairs) / whole
         lines = [f"missing {short(item)}" for item in missing] + [f"unexpected {short(item)}" for item in extra]
         bar = 1.0 if self.threshold is None else self.threshold
-        if score >= bar:
+        if score >= bar - EPSILON:
             return Grade(True, few(lines), score=score, evidence="answer") if lines else passed(score=score)
         return failed(f"{len(pairs)} of {len(wanted)} expected items\n{few(lines, 8)}", score=score)
 

@@ -12,6 +12,7 @@ from passhat.graders._compare import short
 from passhat.graders._expected import WHOLE, checked, expected_of
 from passhat.graders._levels import levels, normal
 from passhat.graders._names import GraderSetup, checked_threshold
+from passhat.graders._run import EPSILON
 from passhat.graders.answers._answer import AnswerCheck, Part, failed, no_text, passed
 
 
@@ -154,7 +155,7 @@ class Fuzzy(AnswerCheck):
         scored = [(alike(normal(option, self.normalise), text) / 100, option) for option in options]
         score, nearest = max(scored, key=lambda pair: pair[0])
         bar = self.threshold if self.threshold is not None else 1.0
-        if score >= bar:
+        if score >= bar - EPSILON:
             return passed(score=score)
         reason = f"{score:.3f} alike, {bar:g} needed: expected {short(nearest)}, found {short(found)}"
         return failed(reason, score=score)
