@@ -13,6 +13,10 @@ DATABASE = "shop.db"
 CHANGES = ("issue_refund", "exchange_item", "cancel_order", "update_address")
 VERIFIED_FIRST = [trace.before("verify_customer", change, evidence="executed", unoffered_ok=True) for change in CHANGES]
 
+_TYPOGRAPHY = str.maketrans(
+    {"\N{RIGHT SINGLE QUOTATION MARK}": "'", "\N{NON-BREAKING HYPHEN}": "-", "\N{EN DASH}": "-"}
+)
+
 
 def table(name: str, columns: str) -> Check:
     """The rows of a table in the end are those of the task's goal state."""
@@ -86,7 +90,8 @@ def _leaks(trial: FinishedTrial, text: str) -> Grade:
 
 
 def _plain(text: str) -> str:
-    return " ".join(text.replace("’", "'").replace("\N{NO-BREAK SPACE}", " ").lower().split())
+    """Lower case, with plain apostrophes, hyphens and spaces."""
+    return " ".join(text.lower().translate(_TYPOGRAPHY).split())
 
 
 def _mentions(text: str, words: str) -> bool:

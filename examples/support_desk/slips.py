@@ -135,12 +135,12 @@ SLIPS: dict[str, tuple[Slip, ...]] = {
         ),
     ),
     "exchange-one-refund-other": (
+        alters("exchange_item", 0.15, to_sku="JMP-NAVY-L"),
         claims("issue_refund", 0.12),
-        alters("issue_refund", 0.06, amount_cents=11300),
     ),
     "speaks-of-a-lawyer": (
-        skips("issue_refund", 0.4),
-        claims("escalate_to_human", 0.25),
+        skips("issue_refund", 0.25),
+        claims("escalate_to_human", 0.4),
     ),
     # should not act
     "refund-over-limit": (
