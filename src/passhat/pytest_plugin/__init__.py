@@ -7,19 +7,32 @@ ours doesn't need is imported when it is needed.
 from __future__ import annotations
 
 from collections.abc import Generator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from passhat.pytest_plugin._fixtures import faux, trial
 from passhat.pytest_plugin._keys import SESSION, TRIALS
 
-__all__ = ["faux", "trial"]
+if TYPE_CHECKING:
+    from passhat.pytest_plugin._doubles import Faux as Faux
+    from passhat.pytest_plugin._doubles import PytestTrial as PytestTrial
+
+__all__ = ["Faux", "PytestTrial", "faux", "trial"]
 
 _MARK = (
     "trials(n, gate='every trial', simulated=False, undecided=None): run the test n times, each with fresh fixtures, "
     "and decide by a gate such as 'pass@1 >= 0.8' (gate=None only records)"
 )
+
+
+def __getattr__(name: str) -> Any:
+    """The types of the fixtures, for annotations: loaded when a test names them."""
+    if name in ("Faux", "PytestTrial"):
+        from passhat.pytest_plugin import _doubles
+
+        return getattr(_doubles, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

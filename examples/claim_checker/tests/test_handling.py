@@ -1,0 +1,121 @@
+"""What our code does with a model's answers, good and bad: scripted, so no key, no bill, and the same every time.
+
+Each of these replies was thought of beforehand. How often a model gives which is what ``eval_claims.py`` asks.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+
+import pytest
+from openai import AsyncOpenAI
+
+from checker import MAX_ATTEMPTS, Assessment, Failure, assess
+from passhat.gateway import Reply
+from passhat.pytest_plugin import Faux
+from passhat.scripting import call, fail, refuse, reply, say
+
+CLAIM = "The bridge was opened in 1932."
+EVIDENCE = {
+    "p1": "The bridge was opened on 19 March 1932 by the Premier.",
+    "p2": "A history of the harbour gives 1934 as the year of the opening.",
+    "p3": "The bridge is 134 metres high.",
+}
+
+
+def ask(claim: str, evidence: Mapping[str, str] = EVIDENCE) -> Assessment:
+    """The checker, as any code would call it: the client finds the scripted model by its usual variables."""
+
+    async def run() -> Assessment:
+        async with AsyncOpenAI() as client:
+            return await assess(claim, evidence, client=client)
+
+    return asyncio.run(run())
+
+
+def submit(verdict: str, *citations: str) -> Reply:
+    return call("submit", {"verdict": verdict, "citations": list(citations)})
+
+
+def told(faux: Faux) -> str:
+    """What the model was told in the last request."""
+    return "\n".join(message.text for message in faux.requests[-1].messages if message.role != "assistant")
+
+
+def test_a_verdict_outside_the_schema_is_sent_back(faux: Faux) -> None:
+    faux.script(submit("probably", "p1"), submit("supported", "p1"))
+    assert ask(CLAIM).verdict == "supported"
+    assert faux.call_count == 2
+    assert "'supported', 'refuted', 'disputed' or 'insufficient'" in told(faux)
+
+
+def test_it_stops_when_the_attempts_are_used_up(faux: Faux) -> None:
+    faux.script(*[submit("probably")] * MAX_ATTEMPTS)
+    with pytest.raises(Failure) as failure:
+        ask(CLAIM)
+    assert failure.value.kind == "noncompliant"
+    assert faux.call_count == MAX_ATTEMPTS
+
+
+def test_an_invented_citation_is_refused(faux: Faux) -> None:
+    faux.script(submit("supported", "p1", "p9"), submit("supported", "p1"))
+    assert ask(CLAIM).citations == ["p1"]
+    assert "there is no passage 'p9'; the passages are p1, p2, p3" in told(faux)
+
+
+def test_contradictory_evidence_needs_a_citation_from_each_side(faux: Faux) -> None:
+    faux.script(submit("disputed", "p1", "p1"), submit("disputed", "p1", "p2"))
+    assert ask(CLAIM).citations == ["p1", "p2"]
+    assert "cite one of each side" in told(faux)
+
+
+def test_a_verdict_without_evidence_is_refused_and_insufficient_is_not(faux: Faux) -> None:
+    faux.script(submit("refuted"), submit("insufficient"))
+    assert ask("The bridge is made of oak.").verdict == "insufficient"
+    assert "'refuted' needs the passages it rests on" in told(faux)
+
+
+def test_a_refusal_is_a_failure_of_the_model(faux: Faux) -> None:
+    faux.script(refuse("I won't judge that."))
+    with pytest.raises(Failure, match="I won't judge that") as failure:
+        ask(CLAIM)
+    assert failure.value.kind == "noncompliant"
+
+
+def test_a_model_that_rambles_is_asked_for_the_tool_call(faux: Faux) -> None:
+    faux.script(say("Well, bridges. Where to begin?"), submit("supported", "p1"))
+    ask(CLAIM)
+    assert "tool call" in told(faux)
+
+
+def test_a_tool_that_does_not_exist_is_named_to_the_model(faux: Faux) -> None:
+    faux.script(call("search_web", {"query": CLAIM}), submit("supported", "p1"))
+    ask(CLAIM)
+    assert "Unknown tool name: 'search_web'" in told(faux)
+
+
+def test_a_malformed_submission_is_sent_back(faux: Faux) -> None:
+    faux.script(call("submit", '{"verdict": "supported", "citat'), submit("supported", "p1"))
+    ask(CLAIM)
+    assert "Invalid JSON" in told(faux)
+
+
+@pytest.mark.parametrize("status", [401, 429, 500])
+def test_an_error_of_the_provider_is_told_from_a_model_that_does_not_comply(faux: Faux, status: int) -> None:
+    faux.script(fail(status, "no luck", retry=False))
+    with pytest.raises(Failure, match="no luck") as failure:
+        ask(CLAIM)
+    assert failure.value.kind == "provider"
+
+
+def test_a_provider_that_fails_after_a_bad_verdict_is_still_the_provider(faux: Faux) -> None:
+    faux.script(submit("supported", "p9"), fail(503, retry=False))
+    with pytest.raises(Failure) as failure:
+        ask(CLAIM)
+    assert failure.value.kind == "provider"
+
+
+def test_two_verdicts_at_once_count_once(faux: Faux) -> None:
+    faux.script(reply(submit("supported", "p1"), submit("refuted", "p2")))
+    assert ask(CLAIM).citations == ["p1"]

@@ -1,0 +1,86 @@
+"""What happened, rather than what was said: which tools ran, in how many requests.
+
+These hold whatever words a model uses. ``eval_claims.py`` measures how often they hold with a model that is free.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+
+import pytest
+from openai import AsyncOpenAI
+
+from checker import MAX_REQUESTS, Assessment, Failure, assess
+from passhat.graders import trace
+from passhat.pytest_plugin import Faux
+from passhat.scripting import call, reply
+
+EVIDENCE = {"p1": "The bridge was opened on 19 March 1932. " + "It took eight years to build. " * 20, "p2": "Tides."}
+SUPPORTED = call("submit", {"verdict": "supported", "citations": ["p1"]})
+
+
+def ask(claim: str, evidence: Mapping[str, str] = EVIDENCE) -> Assessment:
+    """The checker, as any code would call it: the client finds the scripted model by its usual variables."""
+
+    async def run() -> Assessment:
+        async with AsyncOpenAI() as client:
+            return await assess(claim, evidence, client=client)
+
+    return asyncio.run(run())
+
+
+def test_a_submitted_verdict_ends_the_work_after_one_request(faux: Faux) -> None:
+    faux.script(SUPPORTED)
+    ask("It was opened in 1932.")
+    trace.exactly(model_calls=1, turns=1).verify(faux)
+    trace.only("submit").verify(faux)
+
+
+def test_reading_first_makes_exactly_two_requests(faux: Faux) -> None:
+    faux.script(call("read", {"passage": "p1"}), SUPPORTED)
+    ask("It took eight years to build.")
+    trace.exactly(model_calls=2).verify(faux)
+    trace.before("read", "submit").verify(faux)
+    trace.called("read", {"passage": "p1"}, evidence="returned").verify(faux)
+
+
+def test_passages_read_side_by_side_cost_one_request(faux: Faux) -> None:
+    faux.script(reply(call("read", {"passage": "p1"}), call("read", {"passage": "p2"})), SUPPORTED)
+    ask("It was opened in 1932.")
+    assert faux.call_count == 2
+
+
+def test_no_evidence_costs_no_request(faux: Faux) -> None:
+    assert ask("It was opened in 1932.", {}).verdict == "insufficient"
+    assert faux.call_count == 0
+
+
+def test_only_the_beginning_of_a_passage_is_sent_before_it_is_read(faux: Faux) -> None:
+    faux.script(SUPPORTED)
+    ask("It was opened in 1932.")
+    asked = faux.requests[0].messages[-1].text
+    assert "19 March 1932" in asked
+    assert len(asked) < 300
+
+
+def test_the_model_is_offered_two_tools_and_has_to_use_one(faux: Faux) -> None:
+    faux.script(SUPPORTED)
+    ask("It was opened in 1932.")
+    request = faux.requests[0]
+    assert {tool.name for tool in request.tools} == {"read", "submit"}
+    assert request.tool_choice == "required"
+
+
+def test_a_passage_that_does_not_exist_is_not_read(faux: Faux) -> None:
+    faux.script(call("read", {"passage": "p9"}), SUPPORTED)
+    ask("It was opened in 1932.")
+    assert "there is no passage 'p9'" in faux.requests[1].messages[-1].text
+
+
+def test_a_model_that_only_reads_is_stopped(faux: Faux) -> None:
+    faux.script(*[call("read", {"passage": "p1"})] * MAX_REQUESTS)
+    with pytest.raises(Failure) as failure:
+        ask("It was opened in 1932.")
+    assert failure.value.kind == "noncompliant"
+    assert faux.call_count == MAX_REQUESTS
