@@ -150,3 +150,25 @@ def test_the_processs_key_leads_to_the_only_routed_trial_and_is_refused_for_two(
             assert shared() == "one"
             with gateway.route(two), pytest.raises(openai.BadRequestError, match=r"OpenAI\(\*\*trial.model.openai\)"):
                 shared()
+
+
+def test_several_choices_are_refused_rather_than_left_out(gateway: Gateway) -> None:
+    with pytest.raises(openai.BadRequestError, match="asks for n=3"):
+        ask(gateway.open(Script(["x"])), n=3)
+
+
+def test_a_script_knows_its_own_words(gateway: Gateway) -> None:
+    script = Script([say("Refunded."), structured({"a": 1}), call("t", {"b": 2}), lambda request: "made up"])
+    ask(gateway.open(script))
+    assert [script.wrote(value) for value in ("Refunded.\n", {"a": 1}, {"b": 2})] == [True] * 3
+    assert [script.wrote(value) for value in ("refunded", "", None, {"a": 2}, "made up")] == [False] * 5
+
+
+def test_the_sink_may_end_its_own_session(gateway: Gateway) -> None:
+    sessions: list[Session] = []
+    session = gateway.open(Script([]), sink=lambda event: sessions[0].revoke())
+    sessions.append(session)
+    with pytest.raises(openai.BadRequestError, match="0 replies"):
+        ask(session)
+    with pytest.raises(openai.AuthenticationError, match="trial is over"):
+        ask(session)

@@ -83,6 +83,9 @@ class Exchange:
         """Put a reply of the double on the wire, meter it and record it."""
         if reply.failed:
             return self._provider_failed(reply)
+        if self.request.settings.get("n", 1) != 1:
+            text = f"The model double gives one choice a request, and this one asks for n={self.request.settings['n']}."
+            return self.refuse("script", text)
         try:
             reply = _with_ids(as_asked(reply, self.request), self)
             if self.fault is not None:

@@ -109,7 +109,7 @@ class Script:
         self._lock = threading.Lock()
         self._always: ReplyFunction | None = None
         self._queue: deque[Any] = deque()
-        self._scripted = 0
+        self._written: list[Any] = []
         self._owner: str | None = None
         self._history: History = _no_history
         self._seen: list[_Kept] = []
@@ -128,12 +128,12 @@ class Script:
             if self._always is not None and checked:
                 raise ScriptError("this script is a function that answers every request: nothing can be appended")
             self._queue.extend(checked)
-            self._scripted += len(checked)
+            self._written.extend(checked)
 
     def replace(self, *replies: Any) -> None:
         """Put other replies in place of those that are left."""
         with self._lock:
-            self._scripted -= len(self._queue)
+            del self._written[len(self._written) - len(self._queue) :]
             self._queue.clear()
         self.append(*replies)
 
@@ -172,11 +172,21 @@ class Script:
         return Compute(step, (request,)) if callable(step) else step
 
     def _used_up(self) -> str:
-        count = "1 reply was" if self._scripted == 1 else f"{self._scripted} replies were"
+        written = len(self._written)
+        count = "1 reply was" if written == 1 else f"{written} replies were"
         return (
             f"No more scripted replies: {count} scripted and this is request {self.call_count}. "
             "Script another reply, or find out why the agent asks again."
         )
+
+    def wrote(self, value: Any) -> bool:
+        """Whether a value is, as it stands, something this script said: asserting it would only test the double.
+
+        >>> Script(["Refunded.", Reply(structured={"severity": "high"})]).wrote(" Refunded. ")
+        True
+        """
+        with self._lock:
+            return any(_says(step, value) for step in self._written if isinstance(step, Reply))
 
     def unused(self) -> tuple[str, ...]:
         """The replies that are left, each described."""
@@ -226,6 +236,13 @@ class _Simulation:
 
     def close(self) -> None:
         self._repeats.clear()
+
+
+def _says(reply: Reply, value: Any) -> bool:
+    """Whether a value is the text, the data or a tool call's arguments of a reply."""
+    if isinstance(value, str):
+        return bool(value.strip()) and value.strip() in (reply.text.strip(), reply.refusal.strip())
+    return value is not None and (value == reply.structured or any(value == c.arguments for c in reply.tool_calls))
 
 
 def describe(step: Any) -> str:

@@ -105,9 +105,10 @@ def upstream_for(provider: str, environ: Mapping[str, str], *, model: str | None
         raise UpstreamError(f"unknown provider {provider!r}: use one of {', '.join(PROVIDERS)}")
     base = next((environ[name] for name in known.base_names if environ.get(name)), known.base_url)
     key = next((environ[name] for name in known.key_names if environ.get(name)), "")
-    if not key and known.needs_key:
+    upstream = Upstream(provider, base, key, known.wires, model)
+    if not key and known.needs_key and not upstream.local:
         raise UpstreamError(f"{provider} needs a key: set {' or '.join(known.key_names)}")
-    return Upstream(provider, base, key, known.wires, model)
+    return upstream
 
 
 def upstream_of_model(name: str, environ: Mapping[str, str]) -> Upstream:

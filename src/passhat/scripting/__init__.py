@@ -6,7 +6,7 @@ faux.script(call("refund", {"order": "A1"}), say("Done."))
 """
 
 from passhat.gateway import Reply, Request
-from passhat.scripting._builders import call, fail, refuse, reply, say, structured, think
+from passhat.scripting._builders import call, fail, ramble, refuse, reply, say, structured, think
 from passhat.scripting._declarative import Play, load, parse_simulation
 from passhat.scripting._serve import serve_script
 
@@ -18,6 +18,7 @@ __all__ = [
     "fail",
     "load",
     "parse_simulation",
+    "ramble",
     "refuse",
     "reply",
     "say",

@@ -47,6 +47,38 @@ def refuse(text: str = "I can't help with that.") -> Reply:
     return Reply(refusal=text)
 
 
+def ramble(words: int = 300) -> Reply:
+    """The model talks and talks and never comes to the point: always the same words, as many as asked for.
+
+    >>> len(ramble(7).text.split())
+    7
+    """
+    if words < 1:
+        raise ValueError(f"ramble({words}): needs at least one word")
+    filler = [
+        "well",
+        "as",
+        "I",
+        "was",
+        "saying",
+        "it",
+        "depends",
+        "on",
+        "a",
+        "number",
+        "of",
+        "things",
+        "which",
+        "are",
+        "to",
+        "be",
+        "considered",
+        "and",
+        "then",
+    ]
+    return Reply(text=" ".join(filler[index % len(filler)] for index in range(words)))
+
+
 def structured(data: Any) -> Reply:
     """The model answers with JSON data, the way the request asks: as JSON text, or by calling the output tool."""
     return Reply(structured=data)
