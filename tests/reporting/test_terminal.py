@@ -116,7 +116,7 @@ def test_no_line_is_wider_than_the_terminal_and_ascii_is_ascii(report: Report, w
         assert text.isascii()
         assert "###" in text
     long = [line for line in text.splitlines() if cell_len(line) > width]
-    assert not [line for line in long if unicode]
+    assert not [line for line in long if unicode and not line.startswith("  passhat ")]  # commands stay whole
     assert all(line == line.rstrip() for line in text.splitlines())
 
 
@@ -139,7 +139,7 @@ def test_text_of_tasks_and_models_cannot_touch_the_terminal(report: Report, colo
     [
         ("plain", "plain"),
         ("ünïcödé 日本 👩\u200d🚒", "ünïcödé 日本 👩\u200d🚒"),
-        ("a\tb\r\nc", "a b  c"),
+        ("a\tb\r\n   c", "a b c"),
         ("\x1b]0;title\x07", "\\x1b]0;title\\x07"),
         ("\x9b31m", "\\x9b31m"),
         ("a\u202eb\u2066c\u200f", "a\\u202eb\\u2066c\\u200f"),

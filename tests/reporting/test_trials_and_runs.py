@@ -143,11 +143,9 @@ def test_a_transcript_shows_each_message_once_and_each_call_with_its_result(fail
 
 
 def test_long_trials_are_cut_unless_all_is_asked_for(failed: TrialRecord) -> None:
-    events = (
-        OutputText(at=0.0, stream="stdout", text="x" * 5000),
-        *[AgentEvent(at=1.0, kind="record", name="n")] * 400,
-    )
-    transcript = Transcript(events, truncated="too many bytes")
+    events: list[Event] = [OutputText(at=0.0, stream="stdout", text="x" * 5000)]
+    events.extend(AgentEvent(at=1.0, kind="record", name="n") for _ in range(400))
+    transcript = Transcript(tuple(events), truncated="too many bytes")
     short, full = (render_trial(failed, transcript, width=100, full=full) for full in (False, True))
     assert "… 3,500 more characters" in short
     assert "… 101 more events; --full shows all" in short

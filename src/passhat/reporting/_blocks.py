@@ -83,6 +83,10 @@ class Page:
                 start = Text.assemble(" " * indent, (sign, style), " ")
             self._print(start.append_text(each))
 
+    def whole(self, text: str, indent: int = 0) -> None:
+        """A line that is never broken, so that it can be copied."""
+        self._console.print(Text(" " * indent + text), soft_wrap=True)
+
     def fits(self, text: str, indent: int = 0) -> bool:
         """Whether a text takes one line."""
         return indent + cell_len(text) <= self.width

@@ -35,7 +35,7 @@ def conclusions(page: Page, report: Report, run: str | None) -> None:
             if page.fits(f"{command}   {why}", 2):
                 page.line(command, (f"   {why}", DIM), indent=2)
             else:
-                page.line(command, indent=2, hang=6)
+                page.whole(command, indent=2)
                 page.line((why, DIM), indent=6)
 
 

@@ -73,7 +73,8 @@ def chosen_ks(rates: tuple[Rate, ...]) -> list[int]:
 
 def _rates(page: Page, report: Report, ks: list[int]) -> None:
     """pass^k beside pass@k; on a narrow page one below the other."""
-    hat, at = _columns("pass^k"), _columns("pass@k")
+    like = any(row.tasks_like_these for row in (*report.pass_hat, *report.pass_at))
+    hat, at = _columns("pass^k", like=like), _columns("pass@k", like=like)
     levels = f"{report.level * 100:g} % intervals"
     page.line(
         ("pass^k", STRONG), (": all of k tries pass · ", DIM), ("pass@k", STRONG), (f": at least one · {levels}", DIM)
@@ -82,23 +83,26 @@ def _rates(page: Page, report: Report, ks: list[int]) -> None:
     if page.width >= 78:
         bar = Text("│", DIM)
         cells: list[list[Cell]] = [
-            [str(k), *_cells(report.rate(k, hat=True)), bar, *_cells(report.rate(k))] for k in ks
+            [str(k), *_cells(report.rate(k, hat=True), like=like), bar, *_cells(report.rate(k), like=like)] for k in ks
         ]
         page.columns([key, *hat, Column("\n│"), *at], cells)
         return
-    page.columns([key, *hat], [[str(k), *_cells(report.rate(k, hat=True))] for k in ks])
-    page.columns([key, *at], [[str(k), *_cells(report.rate(k))] for k in ks])
+    page.columns([key, *hat], [[str(k), *_cells(report.rate(k, hat=True), like=like)] for k in ks])
+    page.columns([key, *at], [[str(k), *_cells(report.rate(k), like=like)] for k in ks])
 
 
-def _columns(name: str) -> list[Column]:
-    return [Column(f"\n{name}", "right"), Column("these\ntasks", "right"), Column("tasks like\nthese", "right")]
+def _columns(name: str, *, like: bool) -> list[Column]:
+    """The columns of one rate; without the second interval where no k has one (a finding says why)."""
+    return [Column(f"\n{name}", "right"), Column("these\ntasks", "right"), Column("tasks like\nthese", "right")][
+        : 2 + like
+    ]
 
 
-def _cells(row: Rate | None) -> list[Text]:
+def _cells(row: Rate | None, *, like: bool) -> list[Text]:
     if row is None:
-        return [Text("–", DIM)] * 3
-    like = Text(span(row.tasks_like_these), "" if row.tasks_like_these else DIM)
-    return [Text(rate(row.estimate), STRONG), Text(span(row.these_tasks)), like]
+        return [Text("–", DIM)] * (2 + like)
+    second = Text(span(row.tasks_like_these), "" if row.tasks_like_these else DIM)
+    return [Text(rate(row.estimate), STRONG), Text(span(row.these_tasks)), second][: 2 + like]
 
 
 def _asides(report: Report) -> list[tuple[str, list[Part]]]:

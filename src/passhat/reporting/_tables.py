@@ -14,6 +14,8 @@ VERDICT_STYLE = {"solid": GOOD, "flaky": WARN, "never": BAD, "too few": DIM, "un
 _DOTS = {"+": ("●", GOOD), "-": ("○", BAD), "?": ("?", WARN)}
 _MOST_DOTS = 20
 _NAME = 34
+_TAGS = 8
+_EXAMPLES = 5
 
 
 def worst_first(rows: Sequence[TaskRow]) -> list[TaskRow]:
@@ -100,7 +102,7 @@ def tags(page: Page, report: Report) -> None:
     columns += [Column("pass@1", "right"), Column("these tasks", "right", drops=1)]
     worst = sorted(report.by_tag, key=lambda row: (row.estimate is not None, row.estimate or 0.0))
     splits = list(report.by_split) if len(report.by_split) > 1 else []
-    shown = [(clean(row.name, 100), row) for row in worst[:12]] + [(f"split {row.name}", row) for row in splits]
+    shown = [(clean(row.name, 100), row) for row in worst[:_TAGS]] + [(f"split {row.name}", row) for row in splits]
     page.columns(
         columns,
         [
@@ -108,8 +110,8 @@ def tags(page: Page, report: Report) -> None:
             for name, row in shown
         ],
     )
-    if len(worst) > 12:
-        page.line((f"… {len(worst) - 12} more tags", DIM), indent=2)
+    if len(worst) > _TAGS:
+        page.line((f"… {len(worst) - _TAGS} more tags", DIM), indent=2)
 
 
 WORDS = {
@@ -165,9 +167,8 @@ def graders(page: Page, report: Report) -> None:
         cells: list[Cell] = [clean(row.name, 100), f"{row.passed}/{row.n}", Text(rate(row.estimate), STRONG)]
         rows.append([*cells, Text(span(row.these_tasks), DIM), Text(", ".join(asides), WARN if row.errors else DIM)])
     page.columns(columns, rows)
-    for row in report.graders:
-        if row.example is not None and row.example.reason and row.passed < row.n:
-            where = f"{clean(row.example.task, 60)} #{row.example.trial}"
-            page.bullet(
-                "·", DIM, (clean(row.name, 60), STRONG), f": {clean(row.example.reason, 240)}", (f"  {where}", DIM)
-            )
+    shown = [(row, row.example) for row in report.graders if row.example is not None and row.example.reason]
+    shown.sort(key=lambda pair: (pair[0].role == "advisory", 1.0 if pair[0].estimate is None else pair[0].estimate))
+    for row, example in shown[:_EXAMPLES]:
+        where = f"{clean(example.task, 60)} #{example.trial}"
+        page.bullet("·", DIM, (clean(row.name, 60), STRONG), f": {clean(example.reason, 160)}", (f"  {where}", DIM))

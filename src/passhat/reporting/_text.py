@@ -7,13 +7,15 @@ import unicodedata
 from collections.abc import Sequence
 
 _JOINERS = "\u200c\u200d"  # needed by some scripts and by emoji; they move nothing
+_BREAK = re.compile(r"[ \t]*[\r\n]\s*")
 _HARMLESS = re.compile(r"[ -~]*")
 
 
 def clean(text: str, limit: int | None = None) -> str:
     """One line that can't touch a terminal: control characters, escapes and bidi marks are shown, not sent.
 
-    Line ends and tabs become spaces. ``limit`` is the greatest length in characters; what is cut ends in "…".
+    Line ends (with the indent that follows) and tabs become a space. ``limit`` is the greatest length in characters;
+    what is cut ends in "…".
 
     >>> clean("red \\x1b[31m text\\n\\u202eabc")
     'red \\\\x1b[31m text \\\\u202eabc'
@@ -24,7 +26,8 @@ def clean(text: str, limit: int | None = None) -> str:
         text = text[: max(0, limit - 1)] + "…"
     if _HARMLESS.fullmatch(text):
         return text
-    return "".join(" " if each in "\n\r\t" else each if _shown(each) else _escape(each) for each in text)
+    text = _BREAK.sub(" ", text)
+    return "".join(" " if each == "\t" else each if _shown(each) else _escape(each) for each in text)
 
 
 def clean_block(text: str, limit: int | None = None) -> str:
@@ -118,7 +121,7 @@ def dollars(value: float | None) -> str:
         return "–"
     if value == 0 or value >= 1:
         return f"${value:,.2f}"
-    return f"${value:.4f}" if value >= 0.0001 else f"${value:.1g}" if value >= 0.0001 else f"${value:.5f}"
+    return f"${value:.4f}" if value >= 0.0001 else f"${value:.5f}"
 
 
 def count(number: int, word: str, plural: str | None = None) -> str:

@@ -135,7 +135,7 @@ def families(evidence: Evidence) -> Iterator[Finding]:
     """Tasks from one template are not independent draws."""
     tasks = [task for task in evidence.headline.tasks if task.family]
     groups = {task.family for task in tasks}
-    if len(groups) == len(tasks):
+    if len(groups) == len(tasks) or evidence.manifest.hand_picked:
         return
     yield Finding(
         "families",
