@@ -97,7 +97,7 @@ class Shop:
     def search_policy(self, query: str) -> Row:
         """Up to three sections of the desk's rules that share the most words with ``query``."""
         wanted = _words(query)
-        scored = [(len(wanted & _words(section)), -place, section) for place, section in enumerate(policy_sections())]
+        scored = [(_overlap(wanted, section), -place, section) for place, section in enumerate(policy_sections())]
         best = [section for score, _, section in sorted(scored, reverse=True)[:3] if score > 0]
         if not best:
             raise ShopError("nothing in the rules matches; try other words")
@@ -292,5 +292,12 @@ def _squeezed(text: str) -> str:
     return "".join(text.split()).upper()
 
 
+def _overlap(wanted: set[str], section: str) -> int:
+    """How many of the words a section has; those of its heading count twice."""
+    heading = section.partition("\n")[0]
+    return len(wanted & _words(section)) + len(wanted & _words(heading))
+
+
 def _words(text: str) -> set[str]:
-    return {word[:5] for word in re.findall(r"[a-z]{4,}", text.lower())}
+    """The words by their first four letters, so that *exchange* finds *exchanged*."""
+    return {word[:4] for word in re.findall(r"[a-z]{4,}", text.lower())}
