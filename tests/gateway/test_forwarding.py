@@ -364,3 +364,130 @@ def test_faults_go_into_forwarded_answers(gateway: Gateway, provider: Any) -> No
             assert wanted.startswith(text)
     assert [event.fault for event in events] == ["unavailable", "ended_early", "empty"]
     assert [event.usage.tokens for event in events] == [0, 9, 9]
+
+
+def anthropic_session(gateway: Gateway, provider: Any) -> tuple[Session, list[ModelCall]]:
+    events: list[ModelCall] = []
+    upstream = Upstream("anthropic", provider.base_url, "sk-real", frozenset({"messages"}))
+    return gateway.open(Forward(upstream), sink=events.append), events
+
+
+def streamed(*chunks: bytes, end: bool = True) -> Any:
+    async def play(connection: Any) -> None:
+        await connection.start_stream()
+        for chunk in chunks:
+            await connection.chunk(chunk)
+        if end:
+            await connection.end_stream()
+        else:
+            connection.writer.transport.abort()
+            raise ConnectionError
+
+    return play
+
+
+MESSAGE = (
+    b'event: message_start\r\ndata: {"type":"message_start","message":{"id":"msg_1","model":"claude-x-1","content":[],'
+    b'"usage":{"input_tokens":5,"cache_read_input_tokens":20,"cache_creation_input_tokens":3,"output_tokens":1}}}\r\n\r\n'
+    b'event: content_block_start\r\ndata: {"type":"content_block_start","index":0,"content_block":{"type":"tool_use",'
+    b'"id":"toolu_1","name":"look","input":{}}}\r\n\r\n'
+    b'event: content_block_delta\r\ndata: {"type":"content_block_delta","index":0,"delta":{"type":"input_json_delta",'
+    b'"partial_json":"{\\"q\\":"}}\r\n\r\n'
+    b'event: content_block_delta\r\ndata: {"type":"content_block_delta","index":0,"delta":{"type":"input_json_delta",'
+    b'"partial_json":"1}"}}\r\n\r\n'
+    b'event: message_delta\r\ndata: {"type":"message_delta","delta":{"stop_reason":"tool_use"},'
+    b'"usage":{"output_tokens":9}}\r\n\r\n'
+    b'event: message_stop\r\ndata: {"type":"message_stop"}\r\n\r\n'
+)
+
+
+def test_anthropics_stream_is_read_as_it_passes(gateway: Gateway, provider: Any) -> None:
+    provider.plays(streamed(MESSAGE[:333], MESSAGE[333:]))
+    session, events = anthropic_session(gateway, provider)
+    ask = {"model": "claude-x", "max_tokens": 9, "messages": ASK["messages"], "stream": True}
+    answer = httpx2.post(f"{gateway.base_url}/v1/messages", json=ask, headers={"x-api-key": session.key})
+    assert answer.content == MESSAGE
+    assert provider.requests[0].line.startswith("POST /v1/messages")
+    assert provider.requests[0].headers["x-api-key"] == "sk-real"
+    (event,) = events
+    assert event.usage == Usage(1, 28, 20, 9, None, None)
+    assert event.reply is not None
+    assert (event.reply.tool_calls[0].arguments, event.stop_reason) == ({"q": 1}, "tool_calls")
+
+
+def test_what_came_of_a_broken_responses_stream_is_kept(gateway: Gateway, provider: Any) -> None:
+    item = b'{"id":"i","type":"message","status":"in_progress","role":"assistant","content":[]}'
+    events_sent = (
+        b'data: {"type":"response.created","response":{"id":"resp_1","model":"gpt-x-1","output":[]}}\n\n'
+        b'data: {"type":"response.output_item.added","output_index":0,"item":' + item + b"}\n\n"
+        b'data: {"type":"response.output_text.delta","output_index":0,"item_id":"i","delta":"half"}\n\n'
+        b'data: {"type":"response.output_text.delta","output_index":0,"item_id":"i","delta":" said"}\n\n'
+    )
+    provider.plays(streamed(events_sent, end=False))
+    session, events = live(gateway, provider)
+    headers = {"authorization": f"Bearer {session.key}"}
+    with pytest.raises(httpx2.HTTPError):
+        httpx2.post(
+            f"{gateway.base_url}/v1/responses", json={"model": "m", "input": "q", "stream": True}, headers=headers
+        )
+    assert events[0].reply is not None
+    assert (events[0].reply.text, events[0].usage.tokens) == ("half said", None)
+
+
+def test_a_stream_that_the_provider_ends_early_is_said(gateway: Gateway, provider: Any) -> None:
+    provider.plays(streamed(CHUNKS[0]))
+    session, events = live(gateway, provider)
+    with client(session) as openai_client:
+        assert len(list(openai_client.chat.completions.create(**ASK, stream=True))) == 1
+    assert events[0].error == "the answer ended before it was complete"
+
+
+def test_an_answer_compressed_all_the_same_is_unpacked(gateway: Gateway, provider: Any) -> None:
+    import gzip
+
+    provider.plays(lambda connection: connection.json(gzip.compress(WHOLE), more="content-encoding: gzip\r\n"))
+    session, events = live(gateway, provider)
+    with client(session) as openai_client:
+        assert openai_client.chat.completions.create(**ASK).choices[0].message.content == "hi"
+    assert provider.requests[0].headers["accept-encoding"] == "identity"
+    assert events[0].usage.tokens == 9
+
+
+def test_redirects_loops_and_paths_out_of_the_api_are_refused(gateway: Gateway, provider: Any) -> None:
+    provider.plays(lambda connection: connection.json(b"", "307 Temporary", "location: http://elsewhere.example/\r\n"))
+    session, _ = live(gateway, provider)
+    with (
+        client(session) as openai_client,
+        pytest.raises(openai.InternalServerError, match="redirect to http://elsewhere"),
+    ):
+        openai_client.chat.completions.create(**ASK)
+    loop = gateway.open(Forward(Upstream("openai", f"{gateway.base_url}/v1", "k")))
+    with client(loop) as openai_client, pytest.raises(openai.InternalServerError, match="this gateway itself"):
+        openai_client.chat.completions.create(**ASK)
+    before = len(provider.requests)
+    host, port = gateway.base_url.removeprefix("http://").split(":")
+    with socket.create_connection((host, int(port))) as raw:
+        raw.sendall(
+            f"GET /v1/%2e%2e/admin HTTP/1.1\r\nhost: x\r\nauthorization: Bearer {session.key}\r\n"
+            "connection: close\r\n\r\n".encode()
+        )
+        answer = b"".join(iter(lambda: raw.recv(65536), b""))
+    assert b"leaves the provider's API" in answer
+    assert len(provider.requests) == before
+
+
+def test_quoted_paths_reach_the_provider_as_they_were_sent(gateway: Gateway, provider: Any) -> None:
+    session, events = live(gateway, provider)
+    headers = {"authorization": f"Bearer {session.key}"}
+    httpx2.get(f"{gateway.base_url}/v1/models/a%3Fb%2Fc?x=%20", headers=headers)
+    assert provider.requests[0].line == "GET /v1/models/a%3Fb%2Fc?x=%20 HTTP/1.1"
+    assert events[0].settings == {"request": "GET /v1/models/a?b/c"}
+
+
+def test_a_token_limit_also_stops_other_requests(gateway: Gateway, provider: Any) -> None:
+    provider.plays(lambda connection: connection.json(WHOLE))
+    session, _ = live(gateway, provider, limits=Limits(tokens=5))
+    with client(session) as openai_client:
+        openai_client.chat.completions.create(**ASK)
+        with pytest.raises(openai.BadRequestError, match="limit of 5 tokens"):
+            openai_client.embeddings.create(model="e", input="x")

@@ -96,6 +96,7 @@ class Server:
             await self._answer(scope, receive, send)
         except asyncio.CancelledError:  # only when the server stops
             scope["extensions"][TRANSPORT].abort()
+            await asyncio.sleep(0)  # uvicorn learns that the connection is gone, and doesn't miss an answer
 
     async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
         body = await _read_body(receive)
