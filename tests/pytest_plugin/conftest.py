@@ -1,13 +1,20 @@
 """What every test of the plugin needs."""
 
 import numpy  # noqa: F401 - loaded before pytester saves the modules: it can't be loaded twice in one process
+import openai.resources.chat  # noqa: F401 - slow to load, and so loaded once
 import pytest
 import scipy.special  # noqa: F401
 
+import passhat.gateway  # noqa: F401
+import passhat.pytest_plugin._deciding  # noqa: F401
+import passhat.pytest_plugin._doubles  # noqa: F401
+import passhat.pytest_plugin._running  # noqa: F401
+
 
 @pytest.fixture(autouse=True)
-def quiet_asyncio(request: pytest.FixtureRequest) -> None:
-    """pytest-asyncio asks for a setting that the little test files don't have."""
+def little_sessions(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The little sessions have a setting that pytest-asyncio asks for, and no plugins but those that they name."""
     if "pytester" in request.fixturenames:
         pytester: pytest.Pytester = request.getfixturevalue("pytester")
         pytester.makeini("[pytest]\nasyncio_default_fixture_loop_scope = function")
+        monkeypatch.setenv("PYTEST_ADDOPTS", "-p no:randomly -p no:rerunfailures -p no:cov -p no:hypothesispytest")

@@ -6,7 +6,10 @@ AGENT = """
 from openai import OpenAI
 
 def answer(question):
-    client = OpenAI(max_retries=0)
+    with OpenAI(max_retries=0) as client:
+        return talk(client, question)
+
+def talk(client, question):
     sent = [{"role": "user", "content": question}]
     tools = [{"type": "function", "function": {"name": "refund", "parameters": {"type": "object"}}}]
     while True:
