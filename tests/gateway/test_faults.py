@@ -213,3 +213,10 @@ def test_every_kind_is_explained() -> None:
     assert all(KINDS.values())
     assert Faults.of(None).faults == ()
     assert [fault.kind for fault in Faults.of(["empty", {"kind": "reset"}]).faults] == ["empty", "reset"]
+
+
+def test_a_fault_that_finds_nothing_to_spoil_is_not_said_to_have_struck(quick: Gateway) -> None:
+    events: list[ModelCall] = []
+    session = quick.open(Script([say("no calls here")]), faults="invalid_arguments", sink=events.append)
+    assert ask(session, "chat", False)[:2] == ("", "no calls here")
+    assert events[0].fault is None

@@ -89,7 +89,10 @@ class Exchange:
         try:
             reply = _with_ids(as_asked(reply, self.request), self)
             if self.fault is not None:
-                reply = spoil_reply(self.fault, reply)
+                spoilt = spoil_reply(self.fault, reply)
+                if spoilt == reply and self.fault.of_content:
+                    self.fault = None  # it found nothing to spoil
+                reply = spoilt
             usage = self._usage(reply)
             answer = self._answer(reply, usage)
             chunks = self.wire.stream(answer) if self.request.stream else [self.wire.whole(answer)]

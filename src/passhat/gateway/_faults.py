@@ -73,6 +73,11 @@ class Fault(msgspec.Struct, frozen=True, kw_only=True):
             if not (math.isfinite(value) and value >= 0):
                 raise FaultError(f"fault {self.kind}: {name}={value!r} must be a number of seconds, 0 or more")
 
+    @property
+    def of_content(self) -> bool:
+        """Whether it changes what the model says, not how that is sent."""
+        return self.kind in _CONTENT
+
     @classmethod
     def of(cls, description: Any) -> Fault:
         """A fault from itself, from ``"rate_limit rate=0.2 calls=1,3"``, or from a mapping as YAML has it."""

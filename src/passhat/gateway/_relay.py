@@ -162,6 +162,8 @@ class _Line:
             self._recorded = True
             self.spoiled = job.exchange.answer(reply_of(job.priced(seen)))
             return
+        if job.exchange is not None and needs_whole(job.exchange.fault):
+            job.exchange.fault = None  # an error of the provider's own is left as it is
         if job.remote.keep is not None and (reply.status != 200 or seen.complete):
             job.remote.keep(reply.status, None if events is not None else decode_event(raw), events)
         self._record(seen, status=reply.status, error=error)
