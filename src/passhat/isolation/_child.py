@@ -20,7 +20,7 @@ from passhat.isolation._contract import JobOrder
 from passhat.isolation._environ import home_environ, make_home
 from passhat.isolation._running_job import Ends
 from passhat.isolation._seeding import reseed
-from passhat.isolation._snapshot import ModuleKinds, Snapshot
+from passhat.isolation._snapshot import ModuleKinds, Snapshot, last_module
 
 _HIGH = 700  # where the channel lives: out of the way of code that closes or counts low descriptors
 _LINUX = sys.platform == "linux"
@@ -155,15 +155,15 @@ class ForkedStage:
     def __init__(self, order: JobOrder, surroundings: Surroundings) -> None:
         self._order = order
         self._surroundings = surroundings
-        self._before: set[str] = set()
+        self._mark = ""
 
     def prepare(self) -> None:
         refresh(self._order, settle(self._order, self._surroundings))
         self._surroundings.snapshot.install()
-        self._before = set(sys.modules)
+        self._mark = last_module()
 
     def late_modules(self) -> list[str]:
-        return self._surroundings.snapshot.from_disk(self._before, self._surroundings.kinds)
+        return self._surroundings.snapshot.from_disk(self._mark, self._surroundings.kinds)
 
 
 def become_job(order: JobOrder, ends: Ends, parent: int, surroundings: Surroundings) -> NoReturn:

@@ -14,7 +14,7 @@ from passhat.isolation import _child, _entry
 from passhat.isolation._contract import JobOrder
 from passhat.isolation._frames import Kind
 from passhat.isolation._running_job import Ends
-from passhat.isolation._snapshot import ModuleKinds, Snapshot
+from passhat.isolation._snapshot import ModuleKinds, Snapshot, last_module
 
 _BOOT = """\
 import sys
@@ -80,15 +80,15 @@ class _FreshStage:
         self._order = order
         self._snapshot = snapshot
         self._kinds = ModuleKinds()
-        self._before: set[str] = set()
+        self._mark = ""
 
     def prepare(self) -> None:
         _child.refresh(self._order, dict(os.environ))
         self._snapshot.install()
-        self._before = set(sys.modules)
+        self._mark = last_module()
 
     def late_modules(self) -> list[str]:
-        return self._snapshot.from_disk(self._before, self._kinds)
+        return self._snapshot.from_disk(self._mark, self._kinds)
 
 
 def main(numbers: list[int]) -> None:

@@ -9,6 +9,7 @@ import hashlib
 import importlib.abc
 import importlib.machinery
 import importlib.util
+import itertools
 import marshal
 import os
 import sys
@@ -65,14 +66,22 @@ class Snapshot:
 
         importlib.machinery.SourceFileLoader.get_code = get_code  # type: ignore[method-assign,assignment]
 
-    def from_disk(self, before: set[str], kinds: ModuleKinds) -> list[str]:
-        """User modules loaded since ``before`` that the snapshot doesn't hold."""
+    def from_disk(self, mark: str, kinds: ModuleKinds) -> list[str]:
+        """User modules loaded since `last_module` gave ``mark`` that the snapshot doesn't hold."""
         late = []
-        for name in sys.modules.keys() - before:
+        for name in itertools.takewhile(mark.__ne__, reversed(sys.modules)):
             file = _file_of(sys.modules.get(name))
             if file is not None and name not in self._names and file not in self._code and kinds.is_user(name, file):
                 late.append(name)
         return sorted(late)
+
+
+def last_module() -> str:
+    """The module imported last; what comes after it in ``sys.modules`` is newer.
+
+    A set of all names would touch, and so copy, the memory of every one of them in each fork.
+    """
+    return next(reversed(sys.modules))
 
 
 class _Finder(importlib.abc.MetaPathFinder):
