@@ -25,6 +25,7 @@ from passhat.gateway._faults import Faults, instead
 from passhat.gateway._forward import Remote
 from passhat.gateway._http import HttpReply, HttpRequest
 from passhat.gateway._modes import Compute, Mode
+from passhat.gateway._pairing import check_pairs
 from passhat.gateway._relaying import Relaying
 from passhat.gateway._reply import Reply
 from passhat.gateway._request import Request
@@ -290,6 +291,8 @@ def _next(session: Session, exchange: Exchange, refused: str | None, problem: Ba
     if struck is not None:
         return struck
     try:
+        if session.source in ("scripted", "simulated"):
+            check_pairs(exchange.request)
         return session.player.next(exchange.request)
     except GatewayError as error:
         return error
