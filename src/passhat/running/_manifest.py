@@ -81,7 +81,7 @@ def describe_run(
 
 
 def project_of(folder: Path) -> tuple[Path, GitState | None]:
-    """The root of the project that a folder belongs to, and its commit; outside a repository the current folder, or that one."""
+    """The root of a folder's project, and its commit; outside a repository the current folder if it holds it."""
     top = _git(folder, "rev-parse", "--show-toplevel")
     if not top:
         here = Path.cwd()
