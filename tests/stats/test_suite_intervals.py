@@ -162,6 +162,16 @@ def test_k_above_n_gives_bounds_free_of_assumptions_and_says_so() -> None:
     assert bounds_beyond(3, counts, 2) == (suite_rate(3, counts, k=2),) * 2
 
 
+@pytest.mark.parametrize("of", BOTH)
+def test_k_above_the_smallest_n_only_gives_bounds_at_the_smallest_n(of: Target) -> None:
+    n, counts = [3, 5, 5], [2, 5, 4]
+    low, high = interval(n, counts, k=3, of=of)
+    found = interval(n, counts, k=4, of=of)
+    assert list(found) == pytest.approx([low ** (4 / 3), high])
+    assert "k=4 is more than the 3 trials a task" in found.note
+    assert bounds_beyond(n, counts, 4)[1] == suite_rate(n, counts, k=3)
+
+
 def test_bounds_above_n_hold_for_any_mixture_of_tasks() -> None:
     rng = np.random.default_rng(3)
     for _ in range(200):
