@@ -87,6 +87,17 @@ def test_a_settled_verdict_is_the_verdict_of_every_way_the_run_can_end(
     assert found.stop == (found.verdict != "open")
 
 
+@pytest.mark.parametrize(
+    ("passes", "done", "verdict"),
+    [(20, 20, "met"), (0, 20, "not met"), (10, 20, "cannot be met"), (10, 10, "open")],
+)
+def test_a_run_of_forty_trials_is_settled_by_its_first_half_or_is_not(passes: int, done: int, verdict: str) -> None:
+    bar = 0.3 if verdict == "met" else 0.8
+    found = curtail(bar, [done], [passes], planned=40)
+    assert found.verdict == verdict
+    assert found.remaining == 40 - done
+
+
 def test_a_run_that_has_not_begun_is_open_and_one_number_serves_all_tasks() -> None:
     found = curtail(0.5, 0, [0, 0, 0], planned=5)
     assert (found.verdict, found.remaining, found.low, found.high) == ("open", 15, 0.0, 1.0)

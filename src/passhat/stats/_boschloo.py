@@ -31,10 +31,12 @@ def _less(n1: int, c1: int, n2: int, c2: int) -> float:
     table = _fisher_less(n1, n2)
     limit = table[c1][c2] * _TIES
     ways = [0] * (n1 + n2 + 1)  # tables at least as extreme, by their number of passes
+    choose = [math.comb(n2, y) for y in range(n2 + 1)]
     for x, row in enumerate(table):
+        rows = math.comb(n1, x)
         for y, p in enumerate(row):
             if p <= limit:
-                ways[x + y] += math.comb(n1, x) * math.comb(n2, y)
+                ways[x + y] += rows * choose[y]
     if ways[0]:  # the table without any pass is never evidence: p is 1 there
         return 1.0
     passes = np.array([s for s, w in enumerate(ways) if w])
