@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -9,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from passhat.isolation import ForkServer, ImportFailed, IsolationError, Job, ServerSpec, trial_environ
+from passhat.isolation import ForkServer, ImportFailed, IsolationError, Job, ServerSpec, _isolated, trial_environ
 
 pytestmark = pytest.mark.asyncio
 
@@ -191,3 +193,26 @@ async def test_two_servers_live_side_by_side(spec: Callable[..., ServerSpec]) ->
         first = await (await one.slot()).run(job("isolation_entries:echo", 1))
         second = await (await two.slot()).run(job("isolation_entries:echo", 2))
     assert (first.result, second.result) == (1, 2)
+
+
+async def test_a_server_that_was_killed_is_started_again_at_the_next_slot(spec: Callable[..., ServerSpec]) -> None:
+    async with ForkServer(spec()) as server:
+        for number in range(2):
+            before = server.pid
+            assert before is not None
+            os.kill(before, signal.SIGKILL)
+            slots = [await server.slot() for _ in range(2)]  # the first may be one that is just going
+            assert (await slots[1].run(job("isolation_entries:echo", number))).result == number
+            assert server.pid != before
+
+
+async def test_a_server_that_dies_again_and_again_ends_the_run(
+    spec: Callable[..., ServerSpec], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(_isolated, "_RESTARTS", 0)
+    async with ForkServer(spec()) as server:
+        await server.slot()
+        assert server.pid is not None
+        os.kill(server.pid, signal.SIGKILL)
+        with pytest.raises(IsolationError, match="died again after 0 restarts"):
+            await server.slot()

@@ -26,7 +26,7 @@ from passhat.isolation._probe import Probe
 from passhat.isolation._seal import remove_tree
 from passhat.isolation._slot import Slot
 
-_RESTARTS = 5
+_RESTARTS = 20  # of a server that dies; more of it is no accident
 
 
 class ImportFailed(IsolationError):
@@ -91,7 +91,7 @@ class ForkServer:
 
     Starting it imports the user's code once, in an interpreter that is thrown away. Raises `IsolationUnavailable` where
     there is no process isolation, `ImportFailed` when that import fails, `IsolationError` when no server starts.
-    A server that dies is started again (a few times) at the next `slot`.
+    A server that dies is started again at the next `slot`, up to 20 times.
     """
 
     def __init__(self, spec: ServerSpec) -> None:
@@ -158,9 +158,12 @@ class ForkServer:
                 return slot
             if self._process is None or self._report is None:
                 raise IsolationError("the server isn't running")
-            if not self._process.alive:
-                await self._restart()
-            slot = await self._process.slot()
+            try:
+                slot = await self._process.slot()
+            except IsolationError:
+                if isinstance(self._process, PortableServer):
+                    raise
+                slot = await (await self._restart()).slot()
             self._slots = [old for old in self._slots if old.alive]
             self._slots.append(slot)
             return slot
@@ -249,19 +252,26 @@ class ForkServer:
         reason = "; ".join(missing) or "asked for"
         return ServerReport(mode="spawn", containment="best effort", reason=reason)
 
-    async def _restart(self) -> None:
+    async def _restart(self) -> ServerProcess:
         if self._config is None or self._restarts >= _RESTARTS:
-            raise IsolationError(f"the fork server died {self._restarts + 1} times; the run can't go on")
+            raise IsolationError(f"the server died again after {self._restarts} restarts; the run can't go on")
         self._restarts += 1
         await self._stop_process()
-        await self._launch(self._config)
+        process = self._process = self._server_process(self._config)
+        await process.start(self._patience(self._config))
+        return process
+
+    def _server_process(self, config: ServerConfig) -> ServerProcess:
+        return ServerProcess(config, self._import_environ(), self._marker)
 
     async def _launch(self, config: ServerConfig) -> ServerReady:
-        process = ServerProcess(config, self._import_environ(), self._marker)
-        self._process = process
+        process = self._process = self._server_process(config)
+        return await process.start(self._patience(config))
+
+    def _patience(self, config: ServerConfig) -> float:
+        """Seconds that the server may take to import; where it sends scouts, each package may take that long."""
         packages = len({name.partition(".")[0] for name in config.installed})
-        patience = config.import_seconds * (1 + (packages if config.suspect else 0))
-        return await process.start(patience)
+        return config.import_seconds * (1 + (packages if config.suspect else 0))
 
     async def _process_slot(self) -> Slot:
         assert self._process is not None

@@ -243,7 +243,8 @@ def hundred_children(payload: Any, channel: Channel) -> Any:
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
         time.sleep(FOREVER)
 
-    channel.emit([os.getpid(), *(_child(work) for _ in range(100))])
+    count = payload if isinstance(payload, int) else 100
+    channel.emit([os.getpid(), *(_child(work) for _ in range(count))])
     if payload != "return":
         time.sleep(FOREVER)
 

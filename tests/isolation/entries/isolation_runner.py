@@ -31,7 +31,7 @@ async def main() -> None:
         for name in BUSY:
             slot = await server.slot()
             limits = ProcessLimits(seconds=300.0)
-            job = Job(entry=f"isolation_entries:{name}", environ=environ, limits=limits)
+            job = Job(entry=f"isolation_entries:{name}", payload=30, environ=environ, limits=limits)
             tasks.append(asyncio.create_task(slot.run(job, lambda event: ready.release())))
             supervisors.append(slot.pid)
         for _ in BUSY:
