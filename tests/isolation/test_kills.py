@@ -21,8 +21,10 @@ RUNNER = Path(__file__).parent / "entries" / "isolation_runner.py"
 class Busy:
     """A runner whose four slots are busy with code that tries to survive."""
 
-    def __init__(self, mode: str) -> None:
-        self.popen = subprocess.Popen([sys.executable, str(RUNNER), mode], stdout=subprocess.PIPE, text=True)
+    def __init__(self, mode: str, temporary: Path) -> None:
+        environ = {**os.environ, "TMPDIR": str(temporary)}
+        command = [sys.executable, str(RUNNER), mode]
+        self.popen = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environ)
         self.told: dict[str, Any] = json.loads(self._line())
         self.watched = {pid: os.pidfd_open(pid) for pid in self.told["everyone"] if Path(f"/proc/{pid}").exists()}
 
@@ -55,8 +57,8 @@ class Busy:
 
 
 @pytest.fixture
-def busy() -> Iterator[Busy]:
-    runner = Busy("fork")
+def busy(tmp_path: Path) -> Iterator[Busy]:
+    runner = Busy("fork", tmp_path)
     yield runner
     runner.close()
 
