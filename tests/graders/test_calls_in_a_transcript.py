@@ -3,10 +3,13 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from passhat.facts import Task, Transcript
 from passhat.graders import GraderSetup, run_grader, trace
 from passhat.graders._check import Check
+from passhat.graders.trace._calls import longest_common
 
 REFUND = ("issue_refund", {"order": "A1", "amount": 20, "note": "late"})
 
@@ -379,3 +382,30 @@ def test_wishes_are_told_in_words() -> None:
 
     wish = {"a": re.compile("^x"), "b": cheap, "c": trace.any_order([1]), "d": trace.whole({"e": 1})}
     assert said(wish) == "{a: /^x/, b: what cheap accepts, c: in any order [1], d: exactly {e: 1}}"
+
+
+@settings(deadline=None)
+@given(st.lists(st.sets(st.integers(0, 3)), max_size=5), st.lists(st.integers(0, 3), max_size=6))
+def test_as_many_wishes_as_can_be_are_met_in_order(wishes: list[set[int]], uses: list[int]) -> None:
+    pairs = longest_common(wishes, uses, lambda wish, use: use in wish)
+    assert list(pairs) == sorted(pairs)
+    assert list(pairs.values()) == sorted(set(pairs.values()))
+    assert all(uses[place] in wishes[index] for index, place in pairs.items())
+
+    def best(i: int, j: int) -> int:
+        if i == len(wishes) or j == len(uses):
+            return 0
+        here = 1 + best(i + 1, j + 1) if uses[j] in wishes[i] else 0
+        return max(here, best(i + 1, j), best(i, j + 1))
+
+    assert len(pairs) == best(0, 0)
+
+
+def test_messages_of_counts_say_what_was_expected(support: Any) -> None:
+    assert "expected get_order at least 3 times" in reason(trace.called("get_order", at_least=3), support)
+    assert "expected get_order 3 to 4 times" in reason(trace.called("get_order", at_least=3, at_most=4), support)
+    assert reason(trace.called("get_order", {"id": "A1"}, times=2), support) == (
+        "expected get_order with {id: 'A1'} exactly 2 times, requested 1 times; other calls of it: "
+        "turn 2: get_order(id='B2')"
+    )
+    assert "called instead" not in reason(trace.called("delete_customer"), Transcript(support.transcript.events[:0]))

@@ -269,3 +269,21 @@ def test_budgets_that_make_no_sense_are_refused(how: dict[str, Any], message: st
     with pytest.raises(GraderSetup) as caught:
         trace.at_most(**how)
     assert message in str(caught.value)
+
+
+def test_code_that_runs_the_second_before_the_firsts_result_came_back_breaks_the_order(desk: Any) -> None:
+    desk.model("", "verify").run("refund").results("ok").model("done")
+    assert verdict(BEFORE, desk) is False
+    assert verdict(trace.before("verify", "refund", evidence="requested"), desk) is True
+
+
+def test_a_budget_of_exactly_none_names_a_tool_that_was_offered(work: Any) -> None:
+    assert "unknown tool 'pit'" in str(run_grader(trace.exactly(tool_calls=0, of="pit"), work.trial()).error)
+    assert verdict(trace.exactly(tool_calls=0, of="pit", unoffered_ok=True), work) is True
+
+
+def test_a_call_is_not_before_or_after_itself(desk: Any) -> None:
+    desk.model("", "refund").results("ok").model("done")
+    for evidence in ("requested", "returned"):
+        assert verdict(trace.before("refund", "refund", evidence=evidence), desk) is False
+    assert verdict(trace.after("refund", "refund"), desk) is False
