@@ -52,6 +52,12 @@ def test_a_call_that_failed_doesnt_do_unless_it_may(desk: Any) -> None:
     assert verdict(trace.before("verify", "refund", succeeded=False), desk) is True
 
 
+def test_a_first_whose_result_reads_as_an_error_doesnt_do_on_wires_without_a_mark(desk: Any) -> None:
+    desk.model("", "verify").results('{"error": "no such customer"}').model("", "refund").results("ok").model("done")
+    assert verdict(BEFORE, desk) is False
+    assert verdict(trace.before("verify", "refund", succeeded=False), desk) is True
+
+
 def test_every_later_call_needs_an_earlier_one(desk: Any) -> None:
     desk.model("", "refund").results("ok").model("", "verify").results("ok").model("", "refund").results("ok").model(
         "done"

@@ -7,6 +7,7 @@ from typing import Any
 
 from passhat.facts import Grade, ToolUse, Transcript
 from passhat.graders.trace._arguments import fits, said
+from passhat.graders.trace._errors import ended_in_error
 from passhat.graders.trace._evidence import (
     Evidence,
     TraceCheck,
@@ -89,13 +90,15 @@ class Before(TraceCheck):
         return returned_at(transcript, first) <= transcript.replies[then.turn].at
 
     def _well(self, use: ToolUse) -> bool:
-        return not (self.succeeded and use.error)
+        return not (self.succeeded and ended_in_error(use))
 
     def _why(self, transcript: Transcript, firsts: Sequence[ToolUse], then: ToolUse) -> str:
         args = "" if self.first_arguments is None else f" with {said(self.first_arguments)}"
         text = f"{told(then)} came without {self.first}{args} {self._done} before it"
         if firsts:
-            return f"{text}; {self.first}: {several(firsts)}{' (it failed)' if all(u.error for u in firsts) else ''}"
+            return (
+                f"{text}; {self.first}: {several(firsts)}{' (it failed)' if all(map(ended_in_error, firsts)) else ''}"
+            )
         other = [use for use in transcript.tool_calls if use.name == self.first]
         if other:
             return f"{text}; other calls of it: {several(other)}"
@@ -120,9 +123,10 @@ def before(
     """Every call of ``then`` comes after a complete call of ``first``.
 
     By default (``evidence="returned"``) the result of ``first`` must have been sent back to the model, without an
-    error, before the model asked for ``then``: asking for both in one answer doesn't do. ``"requested"`` compares only
-    the order in which the model asked for them, ``"executed"`` the recorded runs. ``succeeded=False`` accepts a
-    ``first`` that failed. ``first_arguments`` and ``then_arguments`` narrow the calls that are meant (see `called`).
+    error (see `returned_error`), before the model asked for ``then``: asking for both in one answer doesn't do.
+    ``"requested"`` compares only the order in which the model asked for them, ``"executed"`` the recorded runs.
+    ``succeeded=False`` accepts a ``first`` that failed. ``first_arguments`` and ``then_arguments`` narrow the calls that
+    are meant (see `called`).
 
     Without any call of ``then`` it passes, unless one of the names was never offered or nothing was seen (see `never`).
     """

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Sequence
 from typing import Any
@@ -10,10 +9,9 @@ from typing import Any
 from passhat.facts import AgentEvent, Grade, ToolRun, ToolUse, Transcript
 from passhat.graders._compare import short
 from passhat.graders.trace._arguments import fits
+from passhat.graders.trace._errors import ended_in_error, result_text
 from passhat.graders.trace._evidence import TraceCheck, checked_names, several, told
 from passhat.graders.trace._talk import _compiled
-
-_ERROR = re.compile(r"\s*(\w*error|exception|traceback|failed|blocked|denied|refused)\b", re.IGNORECASE)
 
 
 class NoResultIgnored(TraceCheck):
@@ -78,15 +76,14 @@ class ReturnedError(TraceCheck):
             return self.unknown(f"nothing tells what became of {several(pending)}")
         if not uses:
             return self.failed(f"{self.tool} was never called")
-        results = "; ".join(f"{told(use)} → {short(_result(use), 100)}" for use in uses[:5])
+        results = "; ".join(f"{told(use)} → {short(result_text(use), 100)}" for use in uses[:5])
         like = "" if self.pattern is None else f" like /{self.pattern.pattern}/"
         return self.failed(f"no error{like}: {results}")
 
     def _failed(self, use: ToolUse) -> bool:
-        text = _result(use)
         if self.pattern is not None:
-            return self.pattern.search(text) is not None
-        return bool(use.error) or looks_like_error(text)
+            return self.pattern.search(result_text(use)) is not None
+        return ended_in_error(use)
 
 
 def returned_error(tool: str, arguments: Any = None, *, pattern: str | re.Pattern[str] | None = None) -> ReturnedError:
@@ -145,26 +142,3 @@ def handed_off(to: str | None = None, *, tool: str | None = None) -> HandedOff:
     Without either it is a failure only where the agent records anything, or was offered ``tool``; else it is unknown.
     """
     return HandedOff(to, tool)
-
-
-def looks_like_error(text: str) -> bool:
-    """Whether a tool's result reads as an error.
-
-    >>> looks_like_error("ValueError: over the limit"), looks_like_error('{"error": null, "id": 3}')
-    (True, False)
-    """
-    if _ERROR.match(text):
-        return True
-    try:
-        value = json.loads(text)
-    except (ValueError, RecursionError):
-        return False
-    return isinstance(value, dict) and bool(value.get("error") or value.get("is_error"))
-
-
-def _result(use: ToolUse) -> str:
-    if use.returned is not None and use.returned.text:
-        return use.returned.text
-    if use.run is not None and use.run.error is not None:
-        return use.run.error
-    return "" if use.run is None or use.run.result is None else str(use.run.result)
