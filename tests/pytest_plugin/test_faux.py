@@ -24,14 +24,14 @@ def talk(client, question):
 
 @pytest.fixture
 def agent(pytester: pytest.Pytester) -> pytest.Pytester:
-    pytester.makepyfile(agent=AGENT)
+    pytester.makepyfile(little_agent=AGENT)
     return pytester
 
 
 def test_an_unmodified_agent_is_answered_by_the_script(agent: pytest.Pytester) -> None:
     agent.makepyfile(
         """
-        from agent import answer
+        from little_agent import answer
         from passhat.graders import trace
         from passhat.scripting import call, say
 
@@ -55,7 +55,7 @@ def test_an_unmodified_agent_is_answered_by_the_script(agent: pytest.Pytester) -
 def test_a_script_that_is_not_used_up_fails_the_test(agent: pytest.Pytester) -> None:
     agent.makepyfile(
         """
-        from agent import answer
+        from little_agent import answer
         from passhat.scripting import say
 
         def test_it(faux):
@@ -69,7 +69,7 @@ def test_a_script_that_is_not_used_up_fails_the_test(agent: pytest.Pytester) -> 
 
 
 def test_a_script_that_is_used_up_too_early_is_said(agent: pytest.Pytester) -> None:
-    agent.makepyfile("from agent import answer\n\ndef test_it(faux):\n    answer('hello')\n")
+    agent.makepyfile("from little_agent import answer\n\ndef test_it(faux):\n    answer('hello')\n")
     result = agent.runpytest()
     result.assert_outcomes(failed=1)
     assert "script" in result.stdout.str()
@@ -78,7 +78,7 @@ def test_a_script_that_is_used_up_too_early_is_said(agent: pytest.Pytester) -> N
 def test_a_failing_test_shows_the_transcript_with_the_request_as_sent(agent: pytest.Pytester) -> None:
     agent.makepyfile(
         """
-        from agent import answer
+        from little_agent import answer
         from passhat.scripting import call, say
 
         def test_it(faux):
@@ -145,7 +145,7 @@ def test_trials_on_a_simulated_model_are_recorded_with_their_transcripts(agent: 
     agent.makepyfile(
         """
         import pytest
-        from agent import answer
+        from little_agent import answer
         from passhat.records import RunReader, find_run
         from passhat.scripting import say
 
