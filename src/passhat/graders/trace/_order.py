@@ -125,8 +125,8 @@ def before(
     By default (``evidence="returned"``) the result of ``first`` must have been sent back to the model, without an
     error (see `returned_error`), before the model asked for ``then``: asking for both in one answer doesn't do.
     ``"requested"`` compares only the order in which the model asked for them, ``"executed"`` the recorded runs.
-    ``succeeded=False`` accepts a ``first`` that failed. ``first_arguments`` and ``then_arguments`` narrow the calls that
-    are meant (see `called`).
+    ``succeeded=False`` accepts a ``first`` that failed. ``first_arguments`` and ``then_arguments`` narrow the calls
+    that are meant (see `called`).
 
     Without any call of ``then`` it passes, unless one of the names was never offered or nothing was seen (see `never`).
     """
