@@ -5,9 +5,9 @@ import openai.resources.chat  # noqa: F401 - slow to load, and so loaded once
 import pytest
 import scipy.special  # noqa: F401
 
-import passhat.gateway  # noqa: F401
-import passhat.pytest_plugin._deciding  # noqa: F401
-import passhat.pytest_plugin._doubles  # noqa: F401
+import passhat.gateway
+import passhat.pytest_plugin._deciding
+import passhat.pytest_plugin._doubles
 import passhat.pytest_plugin._running  # noqa: F401
 
 

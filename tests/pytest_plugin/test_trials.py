@@ -338,7 +338,7 @@ def test_a_unittest_method_cannot_be_repeated(pytester: pytest.Pytester) -> None
         """
     )
     result = pytester.runpytest()
-    assert result.ret == 4
+    assert result.ret == 2
     assert "make it a plain class" in result.stdout.str() + result.stderr.str()
 
 

@@ -17,21 +17,27 @@ from passhat.pytest_plugin._keys import SESSION, TRIALS
 if TYPE_CHECKING:
     from passhat.pytest_plugin._doubles import Faux as Faux
     from passhat.pytest_plugin._doubles import PytestTrial as PytestTrial
+    from passhat.pytest_plugin._suites import suite_tests as suite_tests
 
-__all__ = ["Faux", "PytestTrial", "faux", "trial"]
+__all__ = ["Faux", "PytestTrial", "faux", "suite_tests", "trial"]
 
 _MARK = (
     "trials(n, gate='every trial', simulated=False, undecided=None): run the test n times, each with fresh fixtures, "
-    "and decide by a gate such as 'pass@1 >= 0.8' (gate=None only records)"
+    "and decide by a gate such as 'pass@1 >= 0.8' (gate=None only records); simulation=, judges=, threshold= and arms= "
+    "are explained in the documentation"
 )
 
 
 def __getattr__(name: str) -> Any:
-    """The types of the fixtures, for annotations: loaded when a test names them."""
+    """What a session may do without: loaded when a test module names it."""
     if name in ("Faux", "PytestTrial"):
         from passhat.pytest_plugin import _doubles
 
         return getattr(_doubles, name)
+    if name == "suite_tests":
+        from passhat.pytest_plugin._suites import suite_tests
+
+        return suite_tests
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
@@ -75,20 +81,11 @@ def pytest_make_collect_report(
     collector: pytest.Collector,
 ) -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
     report = yield
-    if TRIALS in collector.config.stash:
-        from passhat.pytest_plugin._cases import link
+    if TRIALS in collector.config.stash or getattr(collector, "nofuncargs", False):
+        from passhat.pytest_plugin._cases import link_or_refuse
 
-        link(report.result)
+        link_or_refuse(report)
     return report
-
-
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    for item in items:
-        if getattr(item, "nofuncargs", False) and item.get_closest_marker("trials"):
-            raise pytest.UsageError(
-                f"{item.nodeid}: @pytest.mark.trials can't repeat a unittest.TestCase method; "
-                "make it a plain class (setup_method works there) or a function"
-            )
 
 
 @pytest.hookimpl(trylast=True)

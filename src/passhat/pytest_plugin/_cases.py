@@ -11,8 +11,10 @@ from collections.abc import Generator, Iterable
 from typing import Any
 
 import pytest
+from _pytest.reports import CollectErrorRepr
 
-from passhat.pytest_plugin._keys import ALONE, CASE, MARK, MEMBERS, NUMBER, TRIALS
+from passhat.pytest_plugin._arms import name_arms
+from passhat.pytest_plugin._keys import ALONE, ARM, CASE, MARK, MEMBERS, NUMBER, TASK, TRIALS
 from passhat.pytest_plugin._marks import TrialsMark, read
 
 PARAMETER = "_passhat_trial"
@@ -53,15 +55,39 @@ def make_trials(metafunc: pytest.Metafunc, mark: pytest.Mark) -> None:
 
 def _check_double(metafunc: pytest.Metafunc, asked: TrialsMark) -> None:
     if "faux" in metafunc.fixturenames and asked.gate is not None and not asked.simulated:
-        raise pytest.UsageError(
+        raise pytest.Collector.CollectError(
             f"{metafunc.definition.nodeid}: a gate on a scripted model measures the script, not an agent; "
             "say that this is meant with trials(…, simulated=True), or drop the gate"
         )
+    if asked.judges and not {"trial", "faux"} & set(metafunc.fixturenames):
+        raise pytest.Collector.CollectError(
+            f"{metafunc.definition.nodeid}: judges look at what the test hands to trial.submit(…); "
+            "use the fixture trial or faux"
+        )
+
+
+def link_or_refuse(report: pytest.CollectReport) -> None:
+    """`link` what was collected; what can't work becomes an error of the collection, also in a worker of xdist."""
+    try:
+        _refuse_testcases(report.result)
+        link(report.result)
+    except pytest.Collector.CollectError as error:
+        report.outcome, report.longrepr, report.result = "failed", CollectErrorRepr(str(error)), []
+
+
+def _refuse_testcases(nodes: Iterable[Any]) -> None:
+    for node in nodes:
+        if getattr(node, "nofuncargs", False) and isinstance(node, pytest.Item) and node.get_closest_marker("trials"):
+            raise pytest.Collector.CollectError(
+                f"{node.nodeid}: @pytest.mark.trials can't repeat a unittest.TestCase method; "
+                "make it a plain class (setup_method works there) or a function"
+            )
 
 
 def link(nodes: Iterable[Any]) -> None:
     """Tell each verdict its trials, before anything filters them. Nodes that are linked already are left alone."""
     pending: list[pytest.Item] = []
+    with_arms: dict[tuple[str, str], list[pytest.Item]] = {}
     for node in nodes:
         callspec = getattr(node, "callspec", None)
         number = callspec.params.get(PARAMETER) if callspec is not None else None
@@ -76,6 +102,12 @@ def link(nodes: Iterable[Any]) -> None:
         for trial in pending:
             trial.stash[CASE] = node.nodeid
         pending = []
+        if node.stash[MARK].arms is not None:
+            with_arms.setdefault((node.originalname, node.stash[MARK].arms), []).append(node)
+    for (_, parameter), verdicts in with_arms.items():
+        for verdict, (arm, task) in zip(verdicts, name_arms(verdicts, parameter), strict=True):
+            for item in (verdict, *verdict.stash[MEMBERS]):
+                item.stash[ARM], item.stash[TASK] = arm, task
 
 
 def _mark_of(item: pytest.Item) -> TrialsMark:

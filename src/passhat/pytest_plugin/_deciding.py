@@ -11,7 +11,7 @@ from _pytest._io import TerminalWriter
 
 from passhat.facts import Manifest
 from passhat.pytest_plugin._cases import case_of
-from passhat.pytest_plugin._parts import Part
+from passhat.pytest_plugin._parts import FAILURES, Part
 from passhat.pytest_plugin._recording import Recording
 from passhat.pytest_plugin._verdict import CaseVerdict, TrialParts, decide_case
 
@@ -45,6 +45,7 @@ class VerdictText(TerminalRepr):
         headline, _, rest = self._text.partition("\n")
         tw.line(headline, red=True, bold=True)
         tw.line(rest)
+        tw.line(f"\n{self.reprcrash.path}:{self.reprcrash.lineno}")
 
     def __str__(self) -> str:
         return self._text
@@ -167,11 +168,12 @@ class Deciding:
             return None
         if report.when not in ("call", "???") and kind == "passed":
             return "", "", ""
+        if kind in FAILURES:
+            return "", "f", "trial failed"
         letter, word = {
             "passed": (".", "trial passed"),
-            "failed": ("f", "trial failed"),
-            "agent_error": ("f", "trial failed"),
             "skipped": ("s", "trial skipped"),
+            "not_needed": ("s", "trial not needed"),
         }.get(kind, ("?", "trial without a verdict"))
         return "", letter, word
 

@@ -10,8 +10,8 @@ import msgspec
 import pytest
 
 from passhat.facts import Transcript, derive_seed
-from passhat.pytest_plugin._environment import gateway_of, host_environment, point_at
-from passhat.pytest_plugin._keys import CASE, ENVIRONMENT, EVIDENCE, FAILED, MARK, NUMBER
+from passhat.pytest_plugin._environment import for_subprocess, gateway_of, host_environment, point_at
+from passhat.pytest_plugin._keys import CASE, ENVIRONMENT, EVIDENCE, FAILED, MARK, NUMBER, TASK
 from passhat.pytest_plugin._transcripts import Transcripts
 from passhat.trial import Recorder, Trial, Workspace
 from passhat.trial._current import recorder_here
@@ -28,10 +28,14 @@ class PytestTrial(Trial):
             recorder=recorder,
             workspace=Workspace(lambda: workspace),
             model=session.access,
-            env=session.access.environ(),
             **more,
         )
         self._session = session
+        self.submitted: tuple[Any, Any, Any] = (None, None, None)
+
+    def submit(self, output: Any, *, input: Any = None, expected: Any = None) -> None:
+        """What the judges of the marker are to look at: ``trial.output``, ``trial.input``, ``trial.task.expected``."""
+        self.submitted = (input, output, expected)
 
     @property
     def transcript(self) -> Transcript:
@@ -42,6 +46,15 @@ class PytestTrial(Trial):
     def source(self) -> str:
         """Who answered: scripted, simulated, replayed or live; unseen before the first call."""
         return self._session.source if self._session.calls else "unseen"
+
+    @property
+    def failure(self) -> tuple[str, str] | None:
+        """What the gateway saw go wrong: ("limit", …) or ("provider_error", …); it beats what the test then raised."""
+        if self._session.limit_hit is not None:
+            return "limit", f"the limit of {self._session.limit_hit.replace('_', ' ')} was reached"
+        if self._session.last_failure is not None:
+            return "provider_error", self._session.last_failure
+        return None
 
     def packed(self) -> str:
         """The transcript as JSON text."""
@@ -125,12 +138,13 @@ def scripted_trial(request: pytest.FixtureRequest, workspace: Path, patch: pytes
 def _opened(request: pytest.FixtureRequest, workspace: Path, mode: Any) -> tuple[Recorder, Session, dict[str, Any]]:
     node = request.node
     case, number = node.stash.get(CASE, node.nodeid), node.stash.get(NUMBER, 1)
-    seed = derive_seed(request.config.getoption("passhat_seed") or 0, case, number)
+    seed = derive_seed(request.config.getoption("passhat_seed") or 0, node.stash.get(TASK, case), number)
     recorder = Recorder()
     session = gateway_of(request.config).open(
         mode, sink=recorder.add, now=recorder.now, seed=seed, label=case, workspace=workspace
     )
-    return recorder, session, {"task_id": case, "input": None, "number": number - 1, "seed": seed}
+    env = for_subprocess(request.config, session.access)
+    return recorder, session, {"task_id": case, "input": None, "number": number - 1, "seed": seed, "env": env}
 
 
 def _running(

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 import pytest
@@ -13,6 +15,8 @@ from passhat.trial._live import CLEARED
 
 if TYPE_CHECKING:
     from passhat.gateway import Gateway
+
+_PASSED = ("PATH", "HOME", "TMPDIR", "TEMP", "SYSTEMROOT", "USER", "LOGNAME", "SHELL", "LANG", "TZ", "VIRTUAL_ENV")
 
 
 def gateway_of(config: pytest.Config) -> Gateway:
@@ -31,6 +35,29 @@ def gateway_of(config: pytest.Config) -> Gateway:
 def host_environment(config: pytest.Config) -> dict[str, str]:
     """The environment as it was before anything of ours was set: real base URLs and keys."""
     return config.stash.setdefault(HOST, dict(os.environ))
+
+
+@contextmanager
+def as_host(config: pytest.Config) -> Iterator[None]:
+    """While inside, clients find what the host's environment names: for judges, which aren't part of the trial."""
+    host = host_environment(config)
+    patch = pytest.MonkeyPatch()
+    for name in (*CLEARED, *ModelAccess("", "").environ()):
+        if name in host:
+            patch.setenv(name, host[name])
+        else:
+            patch.delenv(name, raising=False)
+    try:
+        yield
+    finally:
+        patch.undo()
+
+
+def for_subprocess(config: pytest.Config, access: ModelAccess) -> dict[str, str]:
+    """Variables for an agent's own process: an allowlist of the host's, and those that lead clients here."""
+    host = host_environment(config)
+    passed = {name: host[name] for name in _PASSED if name in host}
+    return {**passed, **access.environ()}
 
 
 def lead_clients(config: pytest.Config) -> None:

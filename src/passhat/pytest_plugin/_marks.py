@@ -24,6 +24,9 @@ class TrialsMark:
     simulated: bool = False
     undecided: Literal["pass", "fail"] | None = None
     simulation: Callable[..., Any] | None = None
+    judges: tuple[Callable[..., Any], ...] = ()
+    threshold: float | None = None
+    arms: str | None = None
 
     @property
     def rule(self) -> str:
@@ -33,43 +36,73 @@ class TrialsMark:
         return EVERY if self.every else "none"
 
 
+_KNOWN = ("n", "gate", "simulated", "simulation", "undecided", "judges", "threshold", "arms")
+
+
 def read(mark: pytest.Mark, where: str, forced: str | None) -> TrialsMark:
     """Check a marker of the test ``where``; ``forced`` is the text of ``--trials``, which beats its n."""
+    try:
+        return _checked(mark, forced)
+    except (SuiteError, _Wrong) as error:
+        raise pytest.Collector.CollectError(f"{where}: @pytest.mark.trials: {error}") from None
 
-    def wrong(problem: str) -> pytest.UsageError:
-        return pytest.UsageError(f"{where}: @pytest.mark.trials: {problem}")
 
-    known = {"n", "gate", "simulated", "simulation", "undecided"}
-    unknown = sorted(set(mark.kwargs) - known)
+class _Wrong(Exception):
+    """Something in the marker that can't work."""
+
+
+def _checked(mark: pytest.Mark, forced: str | None) -> TrialsMark:
+    given = mark.kwargs
+    unknown = sorted(set(given) - set(_KNOWN))
     if unknown:
-        raise wrong(f"there is no option {unknown[0]!r}; known: {', '.join(sorted(known))}")
-    if len(mark.args) + ("n" in mark.kwargs) != 1:
-        raise wrong("give the number of trials, as in trials(20)")
-    n = _whole(mark.args[0] if mark.args else mark.kwargs["n"], wrong)
+        raise _Wrong(f"there is no option {unknown[0]!r}; known: {', '.join(_KNOWN)}")
+    if len(mark.args) + ("n" in given) != 1:
+        raise _Wrong("give the number of trials, as in trials(20)")
+    n = _whole(mark.args[0] if mark.args else given["n"])
     if forced is not None:
         n = count(forced)
-    simulated = mark.kwargs.get("simulated", False)
-    simulation = mark.kwargs.get("simulation")
+    simulated, simulation = given.get("simulated", False), given.get("simulation")
     if simulation is not None and not callable(simulation):
-        raise wrong(f"simulation={simulation!r}: must be a function of (request, rng)")
-    undecided = mark.kwargs.get("undecided")
+        raise _Wrong(f"simulation={simulation!r}: must be a function of (request, rng)")
     if not isinstance(simulated, bool):
-        raise wrong(f"simulated={simulated!r}: must be True or False")
+        raise _Wrong(f"simulated={simulated!r}: must be True or False")
+    undecided, arms = given.get("undecided"), given.get("arms")
     if undecided not in (None, "pass", "fail"):
-        raise wrong(f"undecided={undecided!r}: must be 'pass' or 'fail'")
-    text = mark.kwargs.get("gate", EVERY)
-    if text is None or text == EVERY:
-        return TrialsMark(n, None, text is not None, simulated or simulation is not None, undecided, simulation)
-    try:
-        gate = text if isinstance(text, Gate) else Gate.parse(text)
-    except SuiteError as error:
-        raise wrong(str(error)) from None
+        raise _Wrong(f"undecided={undecided!r}: must be 'pass' or 'fail'")
+    if arms is not None and (not isinstance(arms, str) or not arms.isidentifier()):
+        raise _Wrong(f"arms={arms!r}: must be the name of a parameter of the test")
+    judges, threshold = _judges(given.get("judges", ()), given.get("threshold"))
+    gate, every = _gate(given.get("gate", EVERY), n)
+    simulated = simulated or simulation is not None
+    return TrialsMark(n, gate, every, simulated, undecided, simulation, judges, threshold, arms)
+
+
+def _gate(asked: Any, n: int) -> tuple[Gate | None, bool]:
+    """The gate, and whether every trial must pass."""
+    if asked is None or asked == EVERY:
+        return None, asked is not None
+    gate = asked if isinstance(asked, Gate) else Gate.parse(asked)
     if gate.of != "these tasks":
-        raise wrong(f"gate {str(gate)!r}: one test is one task; leave out 'of {gate.of}'")
+        raise _Wrong(f"gate {str(gate)!r}: one test is one task; leave out 'of {gate.of}'")
     possible = gate_feasibility(gate, tasks=1, trials=n)
     if not possible.possible:
-        raise wrong(possible.message)
-    return TrialsMark(n, gate, False, simulated or simulation is not None, undecided, simulation)
+        raise _Wrong(possible.message)
+    return gate, False
+
+
+def _judges(judges: Any, threshold: Any) -> tuple[tuple[Callable[..., Any], ...], float | None]:
+    if callable(judges) or isinstance(judges, str):
+        raise _Wrong(f"judges={judges!r}: must be a list of graders, as in judges=[{getattr(judges, '__name__', '…')}]")
+    for judge in judges:
+        if not callable(judge):
+            raise _Wrong(f"judges=[{judge!r}]: a judge is a function of the finished trial")
+    if threshold is None:
+        return tuple(judges), None
+    if isinstance(threshold, bool) or not isinstance(threshold, int | float) or not 0 <= threshold <= 1:
+        raise _Wrong(f"threshold={threshold!r}: must be a number in 0..1, or None to record without failing")
+    if not judges:
+        raise _Wrong(f"threshold={threshold!r} is for judges, and there are none")
+    return tuple(judges), float(threshold)
 
 
 def count(text: str) -> int:
@@ -79,7 +112,7 @@ def count(text: str) -> int:
     return int(text)
 
 
-def _whole(value: Any, wrong: Any) -> int:
+def _whole(value: Any) -> int:
     if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-        raise wrong(f"the number of trials must be a whole number, 1 or more, got {value!r}")
+        raise _Wrong(f"the number of trials must be a whole number, 1 or more, got {value!r}")
     return value

@@ -7,7 +7,25 @@ from typing import Any, Literal
 import msgspec
 import pytest
 
-Kind = Literal["passed", "failed", "agent_error", "environment_error", "broken", "skipped", "not_needed", "interrupted"]
+from passhat.facts import Grade
+
+Kind = Literal[
+    "passed",
+    "failed",
+    "agent_error",
+    "timeout",
+    "limit",
+    "provider_error",
+    "environment_error",
+    "simulator_error",
+    "unresolved",
+    "grader_error",
+    "broken",
+    "interrupted",
+    "skipped",
+    "not_needed",
+]
+FAILURES: tuple[Kind, ...] = ("failed", "agent_error", "timeout", "limit", "provider_error")
 
 # errors of the test's own text: they would repeat in every trial and say nothing of the agent
 _BROKEN = (NameError, ImportError, pytest.FixtureLookupError)
@@ -18,7 +36,7 @@ class Part(msgspec.Struct, frozen=True, omit_defaults=True):
     """One phase of one trial. ``text`` is the traceback as pytest shows it."""
 
     case: str
-    number: int
+    number: int  # from 1
     when: str
     kind: Kind
     message: str = ""
@@ -35,6 +53,12 @@ class Part(msgspec.Struct, frozen=True, omit_defaults=True):
     transcript: str = ""  # JSON of the transcript, on the last phase
     source: str = "unseen"
     shared: tuple[str, ...] = ()  # fixtures that all trials of the case share
+    own: bool = True  # whether the body of the test passed, whatever the judges said
+    grades: tuple[Grade, ...] = ()  # what the marker's judges said
+    output: Any = None
+    task: str = ""  # where the case is an arm of a task
+    arm: str = ""
+    record: str = ""  # JSON of the whole record, for a trial of a suite
 
     def packed(self) -> dict[str, Any]:
         """As JSON types."""

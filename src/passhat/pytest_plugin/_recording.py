@@ -9,6 +9,8 @@ import pytest
 
 from passhat import __version__
 from passhat.facts import Manifest, ModelSource, PasshatError
+from passhat.pytest_plugin._environment import host_environment
+from passhat.running._models import secrets_of
 
 if TYPE_CHECKING:
     from passhat.pytest_plugin._verdict import TrialParts
@@ -25,7 +27,8 @@ class Recording:
         self._problem = ""
         self._sources: set[str] = set()
         self._n: dict[str, int] = {}
-        self._rules: set[str] = set()
+        self._arms: dict[str, None] = {}
+        self._secrets = secrets_of(host_environment(config))
 
     def manifest_for(self, source: str) -> Manifest:
         """The manifest with the model source of one case."""
@@ -33,7 +36,9 @@ class Recording:
 
     def add(self, trial: TrialParts) -> None:
         """Record one trial."""
-        self._n[trial.case] = max(self._n.get(trial.case, 0), trial.number)
+        task = trial.parts[0].task or trial.case
+        self._n[task] = max(self._n.get(task, 0), trial.number)
+        self._arms[trial.parts[0].arm] = None
         self._sources |= {part.source for part in trial.parts if part.source != "unseen"}
         if self._problem:
             return
@@ -41,7 +46,7 @@ class Recording:
             if self._writer is None:
                 from passhat.records import RunWriter
 
-                self._writer = RunWriter.create(self._manifest, root=self._root)
+                self._writer = RunWriter.create(self._manifest, root=self._root, redact=self._secrets)
             self._writer.append(trial.record(), trial.transcript())
         except (PasshatError, OSError) as error:
             self._problem = f"trials weren't recorded: {error}"
@@ -55,6 +60,7 @@ class Recording:
                 "finished" if whole else "interrupted",
                 task_ids=tuple(self._n),
                 trials=max(self._n.values(), default=1),
+                arms=tuple(self._arms) or ("",),
                 model_source=self._source(),
             )
         except (PasshatError, OSError) as error:

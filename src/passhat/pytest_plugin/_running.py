@@ -10,9 +10,23 @@ from typing import Any
 import pytest
 from _pytest.runner import runtestprotocol
 
-from passhat.facts import derive_seed
-from passhat.pytest_plugin._keys import ALONE, CASE, EVIDENCE, MARK, MEMBERS, NUMBER, RUNNING, SUBTEST
-from passhat.pytest_plugin._parts import Part, classify
+from passhat.facts import as_json, derive_seed
+from passhat.pytest_plugin._judging import judge_trial
+from passhat.pytest_plugin._keys import (
+    ALONE,
+    ARM,
+    CASE,
+    EVIDENCE,
+    JUDGED,
+    MARK,
+    MEMBERS,
+    NUMBER,
+    RECORD,
+    RUNNING,
+    SUBTEST,
+    TASK,
+)
+from passhat.pytest_plugin._parts import FAILURES, Kind, Part, classify
 from passhat.pytest_plugin._short import short_name
 
 
@@ -29,6 +43,8 @@ class Running:
             self._verdict(item, nextitem)
             return True
         if not is_trial(item):
+            if CASE in item.stash:
+                seeded(item, self.seed_of(item))
             return None
         item.ihook.pytest_runtest_logstart(nodeid=item.nodeid, location=item.location)
         if item.stash[CASE] in self._broken:
@@ -56,19 +72,25 @@ class Running:
 
     def seed_of(self, item: pytest.Item) -> int:
         """The trial's own seed: no scheduling changes it, and no two trials share it."""
-        return derive_seed(self._seed, item.stash[CASE], item.stash[NUMBER])
+        return derive_seed(self._seed, item.stash.get(TASK, item.stash[CASE]), item.stash[NUMBER])
 
     def _part(self, item: pytest.Item, call: pytest.CallInfo[Any], report: pytest.TestReport) -> Part:
         kind, message, name = classify(call, report.when or "call")
         if kind == "passed" and report.when == "call" and SUBTEST in item.stash:
             kind, message = "failed", item.stash[SUBTEST]
+        own = kind == "passed"
+        more: dict[str, Any] = {}
+        if report.when == "call":
+            kind, message, more = _evidence_of(item, kind, message)
         mark = item.stash[MARK]
-        evidence = item.stash.get(EVIDENCE, None) if report.when == "teardown" else None
         return Part(
             case=item.stash[CASE],
+            task=item.stash.get(TASK, ""),
+            arm=item.stash.get(ARM, ""),
             number=item.stash[NUMBER],
             when=report.when or "call",
             kind=kind,
+            own=own,
             message=message,
             type=name,
             text="" if kind in ("passed", "skipped") else report.longreprtext,
@@ -80,16 +102,18 @@ class Running:
             undecided=mark.undecided,
             xfail=report.__dict__.pop("wasxfail", None),
             strict=call.excinfo is None and report.failed,
-            transcript="" if evidence is None else evidence.packed(),
-            source="unseen" if evidence is None else evidence.source,
             shared=_shared_fixtures(item) if report.when == "setup" else (),
+            **more,
+            **(_closing_of(item) if report.when == "teardown" else {}),
         )
 
     def _leave_out(self, item: pytest.Item) -> None:
         why = f"not run: an earlier trial showed that the test itself is broken ({self._broken[item.stash[CASE]]})"
         path, line, _ = item.location
         report = pytest.TestReport(item.nodeid, item.location, {}, "skipped", (path, (line or 0) + 1, why), "setup")
-        part = Part(item.stash[CASE], item.stash[NUMBER], "setup", "not_needed", why, rule=item.stash[MARK].rule)
+        case, task, arm = item.stash[CASE], item.stash.get(TASK, ""), item.stash.get(ARM, "")
+        rule = item.stash[MARK].rule
+        part = Part(case, item.stash[NUMBER], "setup", "not_needed", why, rule=rule, task=task, arm=arm)
         report.__dict__["passhat"] = part.packed()
         item.ihook.pytest_runtest_logreport(report=report)
 
@@ -124,11 +148,42 @@ def seeded(item: pytest.Item, seed: int) -> None:
         item.stash[RUNNING] = True
         try:
             body()
+        except AssertionError:
+            item.stash[JUDGED] = judge_trial(item)
+            raise
         finally:
             item.stash[RUNNING] = False
+        judged = item.stash[JUDGED] = judge_trial(item)
+        if judged is not None and not judged.passed and item.stash.get(ALONE, False):
+            pytest.fail(judged.message, pytrace=False)
 
     for name, function in (("setup", set_up), ("runtest", run)):
         setattr(item, name, function)
+
+
+def _evidence_of(item: pytest.Item, kind: Kind, message: str) -> tuple[Kind, str, dict[str, Any]]:
+    """What the gateway saw, what the judges said, and a suite's own record, beat what the test raised."""
+    if RECORD in item.stash:
+        ended = item.stash[RECORD]
+        return ended.kind, ended.message, {"record": ended.record}
+    trial, judged = item.stash.get(EVIDENCE, None), item.stash.get(JUDGED, None)
+    more: dict[str, Any] = {}
+    if trial is not None and kind in ("failed", "agent_error"):
+        seen = trial.failure
+        if seen is not None and (kind == "agent_error" or seen[0] == "limit"):
+            kind, message = seen[0], f"{seen[1]}; {message}"
+    if trial is not None and judged is not None:
+        more = {"grades": judged.grades, "output": as_json(trial.submitted[1], name="submit(…)")}
+        if kind == "passed" and not judged.passed:
+            unknown: Kind = "grader_error" if any(grade.error for grade in judged.grades) else "unresolved"
+            kind, message = "failed" if judged.passed is False else unknown, judged.message
+    return kind, message, more
+
+
+def _closing_of(item: pytest.Item) -> dict[str, Any]:
+    """The transcript, on the last phase."""
+    trial = item.stash.get(RECORD, None) or item.stash.get(EVIDENCE, None)
+    return {} if trial is None else {"transcript": trial.packed(), "source": trial.source}
 
 
 def _reseed(seed: int) -> None:
@@ -156,7 +211,7 @@ def _soften(item: pytest.Item, report: pytest.TestReport, part: Part) -> None:
         report.outcome, report.longrepr = "passed", None
     elif part.kind != "skipped":
         path, line, _ = item.location
-        word = {"failed": "trial failed", "agent_error": "trial failed"}.get(part.kind, "trial without a verdict")
+        word = "trial failed" if part.kind in FAILURES else "trial without a verdict"
         report.outcome = "skipped"
         report.longrepr = (path, (line or 0) + 1, f"{word}: {part.message}")
 

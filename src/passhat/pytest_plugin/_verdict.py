@@ -9,29 +9,31 @@ from typing import Literal
 
 import msgspec
 
-from passhat.facts import ErrorInfo, Grade, Manifest, Status, Transcript, TrialRecord
+from passhat.facts import ErrorInfo, Grade, Manifest, Status, Transcript, TrialRecord, decide
 from passhat.pytest_plugin._marks import EVERY
-from passhat.pytest_plugin._parts import Kind, Part
+from passhat.pytest_plugin._parts import FAILURES, Kind, Part
 from passhat.summary import ExitCode, Report, summarize
 
 Outcome = Literal["passed", "failed", "skipped", "error"]
 
-_STATUS: dict[Kind, Status] = {
+_STATUS: dict[str, Status] = {
     "passed": Status.COMPLETED,
     "failed": Status.COMPLETED,
-    "agent_error": Status.AGENT_ERROR,
-    "environment_error": Status.ENVIRONMENT_ERROR,
     "broken": Status.ENVIRONMENT_ERROR,
-    "skipped": Status.SKIPPED,
-    "not_needed": Status.NOT_NEEDED,
-    "interrupted": Status.INTERRUPTED,
+    **{status.value: status for status in Status},
 }
 _ORDER: tuple[Kind, ...] = (
     "broken",
     "interrupted",
     "environment_error",
+    "simulator_error",
+    "limit",
+    "provider_error",
+    "timeout",
     "agent_error",
     "failed",
+    "grader_error",
+    "unresolved",
     "skipped",
     "not_needed",
 )
@@ -55,26 +57,39 @@ class TrialParts:
 
     def record(self) -> TrialRecord:
         """The trial as it is stored; trials count from 0 there."""
-        worst = self.worst()
+        first, worst = self.parts[0], self.worst()
         call = next((part for part in self.parts if part.when == "call"), None)
+        where = {"task": first.task or self.case, "arm": first.arm, "trial": self.number - 1, "seed": first.seed}
+        if call is not None and call.record and worst.kind not in ("environment_error", "interrupted"):
+            return msgspec.structs.replace(msgspec.json.decode(call.record, type=TrialRecord), **where)
         status = _STATUS[worst.kind]
-        passed = {"passed": True, "failed": False, "agent_error": False}.get(worst.kind)
+        passed = True if worst.kind == "passed" else False if worst.kind in FAILURES else None
+        grades = self._grades(call, status)
         transcript = self.transcript()
-        grades = (Grade(passed, worst.message, name="test"),) if status is Status.COMPLETED else ()
         return TrialRecord(
-            task=self.case,
-            trial=self.number - 1,
+            **where,  # type: ignore[arg-type]
             status=status,
             passed=passed,
-            score=None if passed is None else float(passed),
+            score=decide(grades).score if grades else None if passed is None else float(passed),
             grades=grades,
+            output=None if call is None else call.output,
             usage=transcript.usage,
             seconds=0.0 if call is None else call.seconds,
-            seed=self.parts[0].seed,
             error=None if passed or not worst.message else ErrorInfo(worst.kind, worst.message, worst.type, worst.text),
+            notes=self._notes(),
             fingerprint=transcript.fingerprint(),
             order=self.number,
         )
+
+    def _grades(self, call: Part | None, status: Status) -> tuple[Grade, ...]:
+        """The test's own grade, and its judges'."""
+        if call is None or status not in (Status.COMPLETED, Status.UNRESOLVED, Status.GRADER_ERROR):
+            return ()
+        return (Grade(call.own, "" if call.own else self.worst().message, name="test"), *call.grades)
+
+    def _notes(self) -> tuple[str, ...]:
+        shared = sorted({name for part in self.parts for name in part.shared})
+        return (f"all trials of the case share these fixtures: {', '.join(shared)}",) if shared else ()
 
     def transcript(self) -> Transcript:
         """What the trial's model saw, empty when none was used."""
@@ -101,7 +116,7 @@ def decide_case(case: str, trials: Sequence[TrialParts], manifest: Manifest, und
     if broken is not None:
         headline = f"the test itself is broken: {broken.message}"
         return CaseVerdict("error", headline, f"{headline}\n\n{broken.text}")
-    records = [trial.record() for trial in trials]
+    records = [msgspec.structs.replace(trial.record(), task=case, arm="") for trial in trials]
     counted = [record for record in records if record.counts]
     if not counted:
         reason = next((trial.worst().message for trial in trials), "")

@@ -1,0 +1,164 @@
+"""Suites as tests: one verdict a task."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+import msgspec
+import pytest
+
+from passhat.facts import RULES, Counts, PasshatError, Status, Task, Transcript, TrialRecord
+from passhat.pytest_plugin._environment import gateway_of, host_environment
+from passhat.pytest_plugin._keys import NUMBER, RECORD, SUITES
+from passhat.pytest_plugin._marks import EVERY
+from passhat.pytest_plugin._parts import Kind
+
+if TYPE_CHECKING:
+    from passhat.running import Acted, Executor
+    from passhat.suite import Suite
+
+_BY_KIND = "by kind"
+
+
+def suite_tests(suite: Suite | str | Path, *, trials: int | None = None, gate: Any = _BY_KIND) -> Callable[..., None]:
+    """A test function that runs a suite, one verdict a task; give it a name that begins with ``test``.
+
+    ``test_support = suite_tests("../evals/eval_support.py")`` in a test module makes the cases
+    ``test_support[TASK]``. ``suite`` is a `Suite`, or ``PATH`` or ``PATH::NAME`` relative to the module. ``trials``
+    replaces the suite's number. ``gate`` holds for each task; without it every trial of a task of a regression
+    suite must pass, and a capability suite is only recorded. Gates of the suite as a whole are for ``passhat run``.
+    Isolation is inline, and a trial that the provider or the environment spoiled isn't run again.
+    """
+    caller = sys._getframe(1)
+    place = (caller.f_code.co_filename, caller.f_lineno)
+    found = _found(suite, Path(place[0]).parent)
+    if gate == _BY_KIND:
+        gate = EVERY if found.kind == "regression" else None
+    simulated = found.script is not None or found.simulation is not None
+    tasks = [pytest.param(task, id=task.id) for task in found.load_tasks()]
+
+    @pytest.mark.trials(trials or found.trials, gate=gate, simulated=simulated)
+    @pytest.mark.parametrize("task", tasks)
+    def test_suite(task: Task, request: pytest.FixtureRequest) -> None:
+        _run(found, task, request)
+
+    test_suite.__doc__ = f"Suite {found.name!r}."
+    cast(Any, test_suite).place_as = _placed(*place)
+    return test_suite
+
+
+def _found(suite: Suite | str | Path, folder: Path) -> Suite:
+    from passhat.suite import Suite, discover
+
+    if isinstance(suite, Suite):
+        return suite
+    path, _, name = str(suite).partition("::")
+    found = discover(folder / path, name or None)
+    if len(found) != 1:
+        names = ", ".join(each.name for each in found)
+        raise PasshatError(f"suite_tests({str(suite)!r}): the file has {len(found)} suites: {names}; say PATH::NAME")
+    return found[0].suite
+
+
+def _placed(filename: str, line: int) -> Callable[[], None]:
+    """A function that stands where the suite's tests were asked for, so that reports name that line."""
+
+    def place() -> None:
+        return None
+
+    place.__code__ = place.__code__.replace(co_filename=filename, co_firstlineno=line)
+    return place
+
+
+@dataclass(frozen=True)
+class SuiteTrial:
+    """How a trial of a suite ended, for the report of its test."""
+
+    kind: Kind
+    message: str
+    record: str
+    transcript: Transcript
+    source: str
+
+    def packed(self) -> str:
+        """The transcript as JSON text."""
+        return msgspec.json.encode(self.transcript).decode()
+
+
+def _run(suite: Suite, task: Task, request: pytest.FixtureRequest) -> None:
+    """One trial of one task; a trial that isn't a success ends its test with the reason."""
+    ended = _Runner.of(suite, request.config).trial(task, request.node.stash.get(NUMBER, 1))
+    request.node.stash[RECORD] = ended
+    if ended.kind != "passed":
+        pytest.fail(ended.message, pytrace=False)
+
+
+class _Runner:
+    """Runs trials of one suite in this process, until the session ends."""
+
+    def __init__(self, suite: Suite, config: pytest.Config) -> None:
+        from passhat.running import Entrance
+        from passhat.running._setup import Asked, Setup, everything
+
+        through = Entrance(gateway_of(config), host_environment(config))
+        asked = Asked(model=config.getoption("passhat_model"), through=through)
+        setup = Setup(suite, asked, selected=everything)
+        self._seed: int = config.getoption("passhat_seed") or 0
+        self._suite = suite
+        self._source = setup.model.source
+        self._executor: Executor = setup.open(through.gateway)[0]
+        config.add_cleanup(self._close)
+
+    @classmethod
+    def of(cls, suite: Suite, config: pytest.Config) -> _Runner:
+        """The session's runner of a suite."""
+        runners: dict[int, _Runner] = config.stash.setdefault(SUITES, {})
+        if id(suite) not in runners:
+            runners[id(suite)] = cls(suite, config)
+        return runners[id(suite)]
+
+    def trial(self, task: Task, number: int) -> SuiteTrial:
+        """Run and grade one trial; ``number`` counts from 1."""
+        from passhat.facts import derive_seed
+        from passhat.running import PlannedTrial
+        from passhat.running._own_loop import own_loop
+
+        planned = PlannedTrial(task, number - 1, "", derive_seed(self._seed, task.id, number - 1), number)
+        with own_loop() as runner:
+            return runner.run(self._acted(planned))
+
+    async def _acted(self, planned: Any) -> SuiteTrial:
+        from passhat.running._runner import _record
+        from passhat.running._verdict import is_graded
+
+        acted: Acted = await self._executor.act(planned)
+        try:
+            grades = await self._executor.grade(planned, acted) if is_graded(acted.status) else ()
+        finally:
+            acted.release()
+        record = _record(planned, acted, grades, [], bool(self._suite.graders))
+        kind, message = _kind(record)
+        packed = msgspec.json.encode(record).decode()
+        return SuiteTrial(kind, message, packed, acted.transcript, self._source)
+
+    def _close(self) -> None:
+        import asyncio
+
+        asyncio.run(self._executor.close())
+
+
+def _kind(record: TrialRecord) -> tuple[Kind, str]:
+    """The trial's end in the plugin's words, and why."""
+    if record.passed:
+        return "passed", ""
+    bad = [grade for grade in record.grades if grade.passed is not True]
+    why = "; ".join(f"{grade.name}: {grade.error or grade.reason or 'failed'}" for grade in bad)
+    if record.error is not None:
+        why = f"{record.error.type}: {record.error.message}".lstrip(": ")
+    counted = RULES[record.status].counts is Counts.BY_GRADES
+    kind = "failed" if counted or record.status is Status.COMPLETED else record.status.value
+    return msgspec.convert(kind, Kind), " ".join(why.split()) or record.status.value
