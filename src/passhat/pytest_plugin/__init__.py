@@ -57,7 +57,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", _MARK)
-    if config.getoption("passhat_trials") is not None or config.getini("passhat_env"):
+    asked = (config.getoption("passhat_trials"), config.getoption("passhat_model"))
+    if asked != (None, None) or config.getini("passhat_env"):
         from passhat.pytest_plugin._start import start
 
         start(config)

@@ -64,6 +64,7 @@ class Deciding:
             suite=f"pytest {config.rootpath.name}",
             kind="regression",
             seed=config.getoption("passhat_seed") or 0,
+            model_requested=config.getoption("passhat_model"),
         )
         self._recording = Recording(config, self._manifest)
         known = set(ids)

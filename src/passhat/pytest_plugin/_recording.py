@@ -8,9 +8,10 @@ import msgspec
 import pytest
 
 from passhat import __version__
-from passhat.facts import Manifest, ModelSource, PasshatError
+from passhat.facts import Manifest, PasshatError
 from passhat.pytest_plugin._environment import host_environment
 from passhat.running._models import secrets_of
+from passhat.running._seen import Seen
 
 if TYPE_CHECKING:
     from passhat.pytest_plugin._verdict import TrialParts
@@ -25,7 +26,7 @@ class Recording:
         self._manifest = msgspec.structs.replace(manifest, passhat=__version__, isolation="inline")
         self._writer: RunWriter | None = None
         self._problem = ""
-        self._sources: set[str] = set()
+        self._seen = Seen()
         self._n: dict[str, int] = {}
         self._arms: dict[str, None] = {}
         self._secrets = secrets_of(host_environment(config))
@@ -39,7 +40,6 @@ class Recording:
         task = trial.parts[0].task or trial.case
         self._n[task] = max(self._n.get(task, 0), trial.number)
         self._arms[trial.parts[0].arm] = None
-        self._sources |= {part.source for part in trial.parts if part.source != "unseen"}
         if self._problem:
             return
         try:
@@ -47,7 +47,9 @@ class Recording:
                 from passhat.records import RunWriter
 
                 self._writer = RunWriter.create(self._manifest, root=self._root, redact=self._secrets)
-            self._writer.append(trial.record(), trial.transcript())
+            transcript = trial.transcript()
+            self._seen.add(transcript)
+            self._writer.append(trial.record(), transcript)
         except (PasshatError, OSError) as error:
             self._problem = f"trials weren't recorded: {error}"
 
@@ -61,7 +63,8 @@ class Recording:
                 task_ids=tuple(self._n),
                 trials=max(self._n.values(), default=1),
                 arms=tuple(self._arms) or ("",),
-                model_source=self._source(),
+                model_source=self._seen.source,
+                **self._seen.fields(),
             )
         except (PasshatError, OSError) as error:
             self._problem = f"the record of the trials isn't finished: {error}"
@@ -72,8 +75,3 @@ class Recording:
         if self._writer is not None:
             lines.append(f"recorded: passhat report {self._writer.run_id}")
         return lines
-
-    def _source(self) -> ModelSource:
-        if len(self._sources) > 1:
-            return "mixed"
-        return msgspec.convert(next(iter(self._sources), "unseen"), ModelSource)  # type: ignore[no-any-return]

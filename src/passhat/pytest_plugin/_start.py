@@ -18,10 +18,30 @@ def start(config: pytest.Config) -> None:
     forced = config.getoption("passhat_trials")
     if forced is not None:
         count(forced)
-    if config.getini("passhat_env"):
+    model = config.getoption("passhat_model")
+    if model is not None:
+        _check_model(config, model)
+    if config.getini("passhat_env") and not _only_distributes(config):
         from passhat.pytest_plugin._environment import lead_clients
 
         lead_clients(config)
+
+
+def _check_model(config: pytest.Config, model: str) -> None:
+    """Refuse a model that can't be reached, before anything runs."""
+    from passhat.facts import PasshatError
+    from passhat.gateway import upstream_of_model
+    from passhat.pytest_plugin._environment import host_environment
+
+    try:
+        upstream_of_model(model, host_environment(config))
+    except PasshatError as error:
+        raise pytest.UsageError(f"--model {model}: {error}") from None
+
+
+def _only_distributes(config: pytest.Config) -> bool:
+    """Whether this is xdist's controller: it runs no test, and its environment is what the workers start from."""
+    return config.getoption("dist", "no") != "no" and not hasattr(config, "workerinput")
 
 
 def begin(config: pytest.Config, ids: list[str]) -> None:

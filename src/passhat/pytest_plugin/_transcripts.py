@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Generator
+from collections.abc import Generator, Iterable
 from typing import Any
 
 import msgspec
 import pytest
 
 from passhat.facts import Message, ModelCall, Transcript
+from passhat.pytest_plugin._environment import host_environment
 from passhat.pytest_plugin._keys import EVIDENCE, FAILED
+from passhat.running._models import secrets_of
+
+_MESSAGES = 4
 
 
 class Transcripts:
@@ -26,43 +30,57 @@ class Transcripts:
         if evidence is not None and failed:
             item.stash[FAILED] = True
             if report.failed:
-                report.sections.append(("transcript", transcript_section(evidence.transcript)))
+                secrets = secrets_of(host_environment(item.config))
+                report.sections.append(("transcript", transcript_section(evidence.transcript, secrets)))
         return report
 
 
-def transcript_section(transcript: Transcript, longest: int = 4000) -> str:
+def transcript_section(transcript: Transcript, secrets: Iterable[str] = (), longest: int = 4000) -> str:
     """A failing test's transcript, short enough to read: each request as sent, each reply, each tool."""
+    shown = _Shown(tuple(secrets))
     lines: list[str] = []
     for event in transcript.events:
         if isinstance(event, ModelCall):
-            lines += _call_lines(len(lines), event)
+            lines += shown.call(event)
         else:
-            lines.append(f"{event.at:7.3f}s  {' '.join(f'{k}={v}' for k, v in _shown(event).items())}")
+            lines.append(f"{event.at:7.3f}s  {' '.join(f'{k}={v}' for k, v in shown.fields(event).items())}")
     text = "\n".join(lines)
     return text if len(text) <= longest else f"{text[:longest]}\n… {len(text) - longest} more characters"
 
 
-def _call_lines(index: int, call: ModelCall) -> list[str]:
-    tools = ", ".join(tool.name for tool in call.tools)
-    lines = [f"{call.at:7.3f}s  request to {call.model or 'the model'} ({call.wire}); tools: {tools or 'none'}"]
-    lines += [f"          {message.role}: {_cut(message.text or _wishes(message))}" for message in call.messages[-4:]]
-    if call.reply is not None:
-        lines.append(f"          -> {_cut(call.reply.text or _wishes(call.reply))}")
-    else:
-        lines.append(f"          -> {call.http_status} {_cut(call.error or '')}")
-    return lines
+class _Shown:
+    """Writes events without secrets, each text in one line of bounded length."""
+
+    def __init__(self, secrets: tuple[str, ...]) -> None:
+        self._secrets = secrets
+
+    def call(self, call: ModelCall) -> list[str]:
+        """A request and what came back."""
+        tools = ", ".join(tool.name for tool in call.tools)
+        lines = [f"{call.at:7.3f}s  request to {call.model or 'the model'} ({call.wire}); tools: {tools or 'none'}"]
+        if len(call.messages) > _MESSAGES:
+            lines.append(f"          … {len(call.messages) - _MESSAGES} earlier messages")
+        lines += [
+            f"          {sent.role}: {self.cut(sent.text or _wishes(sent))}" for sent in call.messages[-_MESSAGES:]
+        ]
+        if call.reply is not None:
+            lines.append(f"          -> {self.cut(call.reply.text or _wishes(call.reply))}")
+        else:
+            lines.append(f"          -> {call.http_status} {self.cut(call.error or '')}")
+        return lines
+
+    def fields(self, event: Any) -> dict[str, str]:
+        """Any other event."""
+        data: dict[str, Any] = msgspec.to_builtins(event)
+        return {name: self.cut(str(value)) for name, value in data.items() if name not in ("at", "seconds")}
+
+    def cut(self, text: str, longest: int = 300) -> str:
+        """One line."""
+        for secret in self._secrets:
+            text = text.replace(secret, "[redacted]")
+        text = " ".join(text.split())
+        return text if len(text) <= longest else f"{text[: longest - 1]}…"
 
 
 def _wishes(message: Message) -> str:
     return ", ".join(f"{wish.name}({json.dumps(wish.arguments, ensure_ascii=False)})" for wish in message.tool_calls)
-
-
-def _shown(event: Any) -> dict[str, Any]:
-    return {
-        name: _cut(str(value)) for name, value in msgspec.to_builtins(event).items() if name not in ("at", "seconds")
-    }
-
-
-def _cut(text: str, longest: int = 300) -> str:
-    text = " ".join(text.split())
-    return text if len(text) <= longest else f"{text[: longest - 1]}…"

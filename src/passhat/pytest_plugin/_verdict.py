@@ -74,6 +74,7 @@ class TrialParts:
             grades=grades,
             output=None if call is None else call.output,
             usage=transcript.usage,
+            model=next((call.model_reported or call.model for call in reversed(transcript.model_calls)), None) or None,
             seconds=0.0 if call is None else call.seconds,
             error=None if passed or not worst.message else ErrorInfo(worst.kind, worst.message, worst.type, worst.text),
             notes=self._notes(),
@@ -184,5 +185,10 @@ def _listing(trials: Sequence[TrialParts], most: int = 3) -> list[str]:
     lines = [f"{count} x {message}" for message, count in counts.most_common(10)]
     different = {part.text: (number, part) for number, part in reversed(worst) if part.text}
     for number, part in sorted(different.values(), key=lambda row: row[0])[:most]:
-        lines += ["", f"--- trial {number}: {part.kind} ---", part.text.rstrip()]
+        lines += ["", f"--- trial {number}: {part.kind} ---", _end_of(part.text)]
     return lines
+
+
+def _end_of(text: str, most: int = 40) -> str:
+    lines = text.rstrip().splitlines()
+    return "\n".join(lines if len(lines) <= most else [f"… {len(lines) - most} lines", *lines[-most:]])
