@@ -4,7 +4,7 @@ Everything here is plain data: a runner in one process, a grader in another and 
 same records. Nothing in this package starts a process, opens a socket or knows a file format.
 """
 
-from passhat.facts._errors import PasshatError
+from passhat.facts._errors import AgentUnavailable, PasshatError, SimulatorError
 from passhat.facts._events import (
     AgentEvent,
     Author,
@@ -31,6 +31,7 @@ __all__ = [
     "RULES",
     "SCHEMA",
     "AgentEvent",
+    "AgentUnavailable",
     "Attempt",
     "Author",
     "Counts",
@@ -50,6 +51,7 @@ __all__ = [
     "OutputText",
     "PasshatError",
     "Role",
+    "SimulatorError",
     "Status",
     "StatusRule",
     "Task",

@@ -2,6 +2,8 @@
 
 PasshatError
 ├── TaskError, NotJSON                 a task or a value that can't be used    (also ValueError)
+├── AgentUnavailable                   nothing to test: the agent isn't there  (environment_error)
+├── SimulatorError                     the simulated user broke its role       (simulator_error)
 ├── passhat.suite.SuiteError           a suite, gate or selection              (also ValueError)
 ├── passhat.records.RecordError        a run directory or a table
 └── …                                  each room has its own below this one
@@ -10,3 +12,11 @@ PasshatError
 
 class PasshatError(Exception):
     """Something a user can mend: the message names the value and the way out. The command line exits with 2."""
+
+
+class AgentUnavailable(PasshatError):
+    """The agent isn't there to be tested: no such program, nobody listens. The trial ends as *environment_error*."""
+
+
+class SimulatorError(PasshatError):
+    """The simulated user broke its role, so the trial says nothing about the agent. It ends as *simulator_error*."""

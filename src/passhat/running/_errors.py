@@ -12,13 +12,14 @@ from __future__ import annotations
 import traceback
 from typing import TYPE_CHECKING
 
-from passhat.facts import ErrorInfo, PasshatError
+from passhat.facts import AgentUnavailable, ErrorInfo, PasshatError, SimulatorError
 
 if TYPE_CHECKING:
     from passhat.running._run import Run
 
 _MESSAGE = 2000
 _TRACEBACK = 4000
+_NOT_THE_AGENT = {AgentUnavailable: "environment", SimulatorError: "simulator"}
 
 
 class RunError(PasshatError, ValueError):
@@ -44,7 +45,12 @@ class Interrupted(KeyboardInterrupt):
 
 
 def error_info(kind: str, error: BaseException) -> ErrorInfo:
-    """An exception as it is stored: message and the last frames of its traceback, both bounded."""
+    """An exception as it is stored: message and the last frames of its traceback, both bounded.
+
+    What an agent's adapter raises because of somebody else has a kind of its own, "environment" or "simulator".
+    """
+    if kind == "raised":
+        kind = next((other for blamed, other in _NOT_THE_AGENT.items() if isinstance(error, blamed)), kind)
     return ErrorInfo(kind, message_of(error), type(error).__name__, traceback_of(error))
 
 

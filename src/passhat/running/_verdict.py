@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from passhat.facts import RULES, Counts, ErrorInfo, Grade, Grading, Status, decide
 from passhat.facts._grades import Verdict
 
+_NOT_THE_AGENT = {"simulator": Status.SIMULATOR_ERROR, "environment": Status.ENVIRONMENT_ERROR}
+
 
 def is_graded(status: Status) -> bool:
     """Whether graders look at a trial that ended so."""
@@ -39,7 +41,8 @@ def status_of(
 ) -> tuple[Status, ErrorInfo | None]:
     """How the agent's part ended, by the strength of the evidence.
 
-    A limit that the gateway or we saw reached beats everything. A provider that failed in its last answer beats what
+    A limit that the gateway or we saw reached beats everything, and the simulated user's or the environment's fault
+    whatever the agent's provider did. A provider that failed in its last answer beats what
     the agent then did, if the agent failed. A deadline beats what the agent said.
 
     >>> status_of(limit=None, provider=ErrorInfo("provider", "503"), late=None, raised=None)[0]
@@ -47,6 +50,8 @@ def status_of(
     """
     if limit is not None:
         return Status.LIMIT, limit
+    if late is None and raised is not None and raised.kind in _NOT_THE_AGENT:
+        return _NOT_THE_AGENT[raised.kind], raised
     failed = late or raised
     if provider is not None and failed is not None:
         return Status.PROVIDER_ERROR, provider

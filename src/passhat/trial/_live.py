@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 
+from passhat.facts import AgentEvent, Author, OutputText, as_json
 from passhat.trial._recorder import Recorder, ToolInProgress
 from passhat.trial._workspace import Workspace
 
@@ -103,6 +105,8 @@ class Trial:
         self._model = model
         self._deadline = deadline
         self._cancelled = threading.Event()
+        self._ending = threading.Lock()
+        self._at_end: dict[object, Callable[[], None]] = {}
 
     @property
     def workspace(self) -> Path:
@@ -122,8 +126,31 @@ class Trial:
         return self._cancelled.is_set()
 
     def cancel(self) -> None:
-        """Tell the agent to stop."""
-        self._cancelled.set()
+        """Tell the agent to stop: what `at_cancel` holds is called first, in this thread."""
+        with self._ending:
+            self._cancelled.set()
+            waiting = list(self._at_end.values())
+            self._at_end.clear()
+        for stop in waiting:
+            with contextlib.suppress(Exception):  # one that can't stop must not keep the others running
+                stop()
+
+    @contextlib.contextmanager
+    def at_cancel(self, stop: Callable[[], None]) -> Iterator[None]:
+        """Have ``stop()`` called if the trial is cancelled inside the block; raises `TrialCancelled` if it was before.
+
+        ``stop`` is called once, from another thread, before anything that the trial left is looked at: it ends what
+        Python can't interrupt (a subprocess, a socket that is waited for), and must be quick.
+        """
+        ticket = object()
+        with self._ending:
+            self.check()
+            self._at_end[ticket] = stop
+        try:
+            yield
+        finally:
+            with self._ending:
+                self._at_end.pop(ticket, None)
 
     def check(self) -> None:
         """Raise `TrialCancelled` when the trial is over; cheap enough for the agent's loop."""
@@ -137,6 +164,14 @@ class Trial:
     def record(self, name: str, value: Any = None) -> None:
         """Put a named JSON value into the transcript, as the agent's own word."""
         self._recorder.record(name, value)
+
+    def printed(self, stream: Literal["stdout", "stderr"], text: str, *, truncated: bool = False) -> None:
+        """Put what the agent's process printed into the transcript."""
+        self._recorder.add(OutputText(self._recorder.now(), stream, text, truncated))
+
+    def event(self, kind: str, name: str, value: Any = None, *, author: Author = "told") -> None:
+        """For adapters of agents: put an event of any kind into the transcript, with the author who vouches for it."""
+        self._recorder.add(AgentEvent(self._recorder.now(), kind, name, as_json(value, name=name), author))
 
     def tool(self, name: str, arguments: Any = None, *, call_id: str | None = None) -> ToolInProgress:
         """Record that a tool runs: ``with trial.tool("refund", args) as call: call.result(refund(**args))``."""
