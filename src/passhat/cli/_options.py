@@ -20,6 +20,18 @@ root = click.option(
 as_json = click.option("--json", "as_json", is_flag=True, help="Print the report as JSON.")
 
 
+def isolated(default: str | None) -> Callable[[F], F]:
+    """Where trials run."""
+    text = "Where trials run: a process of their own, a fresh interpreter each, or passhat's own process"
+    return click.option(
+        "--isolation",
+        type=click.Choice(["process", "spawn", "inline"]),
+        default=default,
+        show_default=default is not None,
+        help=f"{text}." if default else f"{text} (default: as the run had it).",
+    )
+
+
 def chosen(command: F) -> F:
     """Which tasks to take."""
     for option in (

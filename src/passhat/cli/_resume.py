@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     "--retry", multiple=True, type=click.Choice([s.value for s in Status]), help="Also run trials again that ended so."
 )
 @click.option("--force", is_flag=True, help="Go on although tasks, graders or agent have changed.")
+@options.isolated(None)
 @options.judged
 @options.formatted
 @click.option("--quiet", "-q", is_flag=True, help="No progress on standard error.")
@@ -43,6 +44,7 @@ def command(run: str, path: str | None, root: Path, **given: Any) -> int:
             suite,
             concurrency=given["concurrency"],
             model=given["model"] or (None if suite.model else manifest.model_requested),
+            isolation=given["isolation"],
             force=given["force"],
             retry=[Status(word) for word in given["retry"]],
             progress=progress(quiet=given["quiet"]),

@@ -41,6 +41,7 @@ _WORST = (
     show_default=True,
     help="Re-runs after such failures as a provider's.",
 )
+@options.isolated("inline")
 @options.chosen
 @options.judged
 @options.formatted
@@ -84,7 +85,7 @@ def _asked(given: dict[str, Any]) -> dict[str, Any]:
     """The options that decide what is run."""
     from passhat.suite import select
 
-    asked = {name: given[name] for name in ("trials", "concurrency", "seed", "order", "model")}
+    asked = {name: given[name] for name in ("trials", "concurrency", "seed", "order", "model", "isolation")}
     ids, words, tags = given["ids"], given["expression"], given["tags"]
     if ids or words or tags:
         asked["select"] = lambda tasks: select(tasks, ids=ids, k=words, tags=tags)

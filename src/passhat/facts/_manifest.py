@@ -47,6 +47,7 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True):
     model_source: ModelSource = "unseen"
     isolation: str = "inline"
     containment: str = "none"  # "proved", "kernel", "best effort", "none"
+    isolation_notes: tuple[str, ...] = ()  # why it isn't what was asked for; packages that no server kept warm
     model_requested: str | None = None
     models_reported: dict[str, int] = {}  # "name@fingerprint" -> number of calls
     sampling: dict[str, list[Any]] = {}  # setting seen on the wire -> its distinct values

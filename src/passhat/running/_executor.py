@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
@@ -38,10 +38,12 @@ class Acted:
 
 
 class Executor(Protocol):
-    """A way to run trials. ``isolation`` is its name in the manifest, ``containment`` what it can prove."""
+    """A way to run trials. ``isolation`` is its name in the manifest, ``containment`` what it can prove,
+    ``notes`` what should be known of the isolation that came about."""
 
     isolation: str
     containment: str
+    notes: Sequence[str]
 
     async def act(self, planned: PlannedTrial) -> Acted:
         """Run the agent once, from a clean start. What user code does wrong is in the result, never raised."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import functools
 import inspect
@@ -130,12 +131,12 @@ async def grade_all(
                 thread = thread or TrialThread("passhat-grader")
                 grades.append(await within(thread.submit(_grade, grader, final, name), seconds))
         except DeadlinePassed as late:
-            grades.append(_no_grade(grader, name, f"TimeoutError: the grader {late}"))
+            grades.append(no_grade(grader, name, f"TimeoutError: the grader {late}"))
             if thread is not None:
                 thread.close()
                 thread = None
         except Raised as raised:
-            grades.append(_no_grade(grader, name, f"{type(raised.error).__name__}: {raised.error}"))
+            grades.append(no_grade(grader, name, f"{type(raised.error).__name__}: {raised.error}"))
     if thread is not None:
         thread.close()
     return tuple(grades)
@@ -167,7 +168,14 @@ def _close(closing: contextlib.ExitStack) -> None:
         closing.close()
 
 
-def _no_grade(grader: Grader, name: str, error: str) -> Grade:
+def grade_here(grader: Grader, final: FinalState, name: str) -> Grade:
+    """One grade, made on this thread; an async grader gets an event loop of its own."""
+    if is_async(grader):
+        return asyncio.run(_grade_async(grader, final, name))
+    return _grade(grader, final, name)
+
+
+def no_grade(grader: Grader, name: str, error: str) -> Grade:
     """The error of a grader that was given up; it keeps the grader's own role and weight."""
     role = getattr(grader, "role", None)
     weight = getattr(grader, "weight", None)

@@ -58,6 +58,7 @@ class InlineExecutor:
 
     isolation = "inline"
     containment = "none"
+    notes: Sequence[str] = ()
 
     def __init__(self, world: World) -> None:
         self._world = world

@@ -34,6 +34,7 @@ def describe_run(
     model: Model,
     isolation: str,
     containment: str,
+    isolation_notes: Sequence[str] = (),
 ) -> Manifest:
     """The manifest of a run that is about to begin; its id and times are the writer's."""
     from passhat.graders import grader_names, source_version
@@ -51,6 +52,7 @@ def describe_run(
         model_source=model.source,
         isolation=isolation,
         containment=containment,
+        isolation_notes=tuple(isolation_notes),
         model_requested=model.requested,
         trials=trials,
         task_ids=tuple(task.id for task in tasks),

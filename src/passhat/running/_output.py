@@ -24,12 +24,12 @@ async def checked_output(output: Any, most: int | None) -> Any:
     """
     if output is None or isinstance(output, bool | float) or (isinstance(output, str) and len(output) < _SMALL):
         try:
-            return _checked(output, most)
+            return checked(output, most)
         except ValueError as error:
             raise Raised(error) from error
     thread = TrialThread("passhat-output")
     try:
-        return await within(thread.submit(_checked, output, most), None)
+        return await within(thread.submit(checked, output, most), None)
     except Raised as raised:
         if isinstance(raised.error, TooLarge):
             raise raised.error from None
@@ -38,7 +38,8 @@ async def checked_output(output: Any, most: int | None) -> Any:
         thread.close()
 
 
-def _checked(output: Any, most: int | None) -> Any:
+def checked(output: Any, most: int | None) -> Any:
+    """The same, here and now; raises `TooLarge` or ValueError."""
     data = as_json(output, name="output")
     try:
         size = len(msgspec.json.encode(data))

@@ -19,10 +19,11 @@ def own_loop() -> Iterator[asyncio.Runner]:
         try:
             yield runner
         finally:
-            _leave_behind(runner.get_loop())
+            leave_behind(runner.get_loop())
 
 
-def _leave_behind(loop: asyncio.AbstractEventLoop) -> None:
+def leave_behind(loop: asyncio.AbstractEventLoop) -> None:
+    """Cancel what still runs on a loop, and wait a bounded time for it to obey."""
     tasks = asyncio.all_tasks(loop)
     if not tasks:
         return

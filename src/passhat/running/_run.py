@@ -86,6 +86,10 @@ def run(
     is the room for workspaces, failed trials first; 0 keeps none. ``hook`` is called at each
     `passhat.records.WritePoint`; ``clock`` gives the seconds that are measured.
 
+    ``isolation`` is "inline" (trials run in this process), "process" (each in a process of its own that is killed and
+    proved gone before it is graded; the suite must be at the top of a Python file) or "spawn" (the same, in a fresh
+    interpreter each).
+
     Works in a notebook too: trials run on threads of their own. The first Ctrl-C ends the run early, leaves it
     resumable and raises `Interrupted`; a second one doesn't wait. In an agent only a real Ctrl-C is one: whatever its
     own code raises, ``KeyboardInterrupt`` and ``SystemExit`` included, fails that trial and the run goes on.
@@ -127,6 +131,7 @@ def resume(
     concurrency: int | None = None,
     model: str | None = None,
     limits: Limits | None = None,
+    isolation: str | None = None,
     root: Path | str = ".passhat",
     force: bool = False,
     retry: Collection[Status] = (),
@@ -141,9 +146,9 @@ def resume(
     """Run exactly the trials that a run has no record of.
 
     ``which`` is the path of the run, its id or a unique beginning or end of it, or "last". Tasks, number of trials,
-    seed and order are the run's. ``retry`` names statuses whose trials run once more. Limits of the run as a whole
-    start afresh. Raises `ResumeRefused` when tasks, graders, agent or model are no longer what the run measured, unless
-    forced, and `passhat.records.RunLocked` while another process writes the run.
+    seed, order and isolation are the run's. ``retry`` names statuses whose trials run once more. Limits of the run as
+    a whole start afresh. Raises `ResumeRefused` when tasks, graders, agent or model are no longer what the run
+    measured, unless forced, and `passhat.records.RunLocked` while another process writes the run.
     """
     from passhat.records import find_run
 
@@ -152,6 +157,7 @@ def resume(
         concurrency=concurrency,
         model=model,
         limits=limits,
+        isolation=isolation,
         progress=progress,
         through=through,
         retries=retries,

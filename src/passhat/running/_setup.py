@@ -8,15 +8,16 @@ import secrets
 import time
 from collections.abc import Callable, Collection, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypedDict
+from typing import TYPE_CHECKING, Any, Literal, TypedDict
 
 import msgspec
 
 from passhat.facts import Limits, Manifest, Status, Task
 from passhat.running._entrance import Entrance
 from passhat.running._errors import ResumeRefused, RunError
+from passhat.running._executor import Executor
 from passhat.running._inline import InlineExecutor, World
 from passhat.running._job import Job
 from passhat.running._manifest import describe_run
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
     from passhat.suite import Suite
 
 Select = Callable[[Sequence[Task]], Sequence[Task]]
-ISOLATIONS = ("inline",)
+ISOLATIONS = ("inline", "process", "spawn")
 KEPT_BYTES = 200_000_000
 
 
@@ -68,7 +69,7 @@ class Asked:
     model: str | None = None
     limits: Limits | None = None
     select: Select | None = None
-    isolation: str = "inline"
+    isolation: str | None = "inline"
     retries: int = 2
     keep_bytes: int = KEPT_BYTES
     progress: Progress | None = None
@@ -128,8 +129,8 @@ class Setup:
             if not possible.possible:
                 raise RunError(possible.message)
 
-    def open(self, gateway: Gateway) -> tuple[InlineExecutor, dict[str, Any]]:
-        """The executor, and the agents by arm; they are imported led to the gateway."""
+    def open(self, gateway: Gateway, undo: ExitStack | None = None) -> tuple[Executor, dict[str, Any]]:
+        """The executor, and the agents by arm; they are imported led to the gateway. ``undo`` ends what was started."""
         from passhat.graders import grader_names
 
         suite = self.suite
@@ -150,9 +151,23 @@ class Setup:
             set_env=suite.set_env,
             clock=self.asked.clock,
         )
-        return InlineExecutor(world), agents
+        return self._executor(world, undo or ExitStack()), agents
 
-    def manifest(self, arms: Sequence[str], executor: InlineExecutor, **fixed: Any) -> Manifest:
+    def _executor(self, world: World, undo: ExitStack) -> Executor:
+        isolation = self.asked.isolation
+        if isolation == "inline":
+            return InlineExecutor(world)
+        from passhat.running._process import ProcessExecutor
+        from passhat.running._process_suite import address_of, refuse_inside
+
+        refuse_inside()
+        address = address_of(self.suite)
+        mode: Literal["auto", "spawn"] = "spawn" if isolation == "spawn" else "auto"
+        executor = ProcessExecutor(world, address, concurrency=self.concurrency, mode=mode)
+        undo.callback(executor.shut)
+        return executor
+
+    def manifest(self, arms: Sequence[str], executor: Executor, **fixed: Any) -> Manifest:
         """What the run would measure."""
         return describe_run(
             self.suite,
@@ -166,6 +181,7 @@ class Setup:
             model=self.model,
             isolation=executor.isolation,
             containment=executor.containment,
+            isolation_notes=executor.notes,
         )
 
     @property
@@ -173,7 +189,7 @@ class Setup:
         """What no record may hold."""
         return secrets_of(self.host)
 
-    def job(self, gateway: Gateway, executor: InlineExecutor, writer: RunWriter, passed: Collection[str] = ()) -> Job:
+    def job(self, gateway: Gateway, executor: Executor, writer: RunWriter, passed: Collection[str] = ()) -> Job:
         """The job for a writer, with all trials that its run has no record of."""
         from passhat.records import WorkspaceStore
 
@@ -224,7 +240,7 @@ def new_job(suite: Suite, asked: Asked, root: Path | str) -> Job:
     setup.check_gates()
     with ExitStack() as undo:
         gateway = setup.gateway(undo)
-        executor, agents = setup.open(gateway)
+        executor, agents = setup.open(gateway, undo)
         manifest = setup.manifest(tuple(agents), executor)
         writer = RunWriter.create(manifest, root=root, redact=setup.secrets, hook=asked.hook)
         undo.callback(writer.close)
@@ -238,10 +254,12 @@ def resumed_job(path: Path, suite: Suite, asked: Asked, *, force: bool, retry: C
     from passhat.records import RunReader, open_for_resume, resume_refusal
 
     old = RunReader(path).manifest
+    if asked.isolation is None:
+        asked = replace(asked, isolation=old.isolation)
     setup = Setup(suite, asked, selected=lambda tasks: _as_before(tasks, old.task_ids))
     with ExitStack() as undo:
         gateway = setup.gateway(undo)
-        executor, agents = setup.open(gateway)
+        executor, agents = setup.open(gateway, undo)
         new = setup.manifest(tuple(agents), executor, trials=old.trials, seed=old.seed, order=old.order)
         if old.state == "finished":  # it says who answered, not who was to answer
             new = msgspec.structs.replace(new, model_source=old.model_source)

@@ -84,6 +84,7 @@ def _suites(file: Path) -> list[FoundSuite]:
             continue
         if suites.setdefault(value.name, value) is not value:
             raise SuiteFileError(file, None, f"two suites are called {value.name!r}; give each its own name")
+        object.__setattr__(value, "found_in", file)
     return [FoundSuite(suite, file, name) for name, suite in suites.items()]
 
 

@@ -39,7 +39,7 @@ class Suite:
     silences rules of the audit, each with a reason.
 
     Everything is checked here; `SuiteError` names the field and its value. ``file`` is set to the file in which the
-    suite is written, None at a prompt.
+    suite is written, None at a prompt; ``found_in`` to the file in which `discover` found it.
 
     >>> suite = Suite("sums", tasks=[Task("t1", input=[1, 2], expected=3)], agent=lambda trial: sum(trial.input))
     >>> [task.id for task in suite.load_tasks()]
@@ -80,6 +80,7 @@ class Suite:
     metrics: Sequence[Callable[..., Any]] = ()
     allow: Mapping[str, str] | Sequence[tuple[str, str]] = ()
     file: Path | None = field(default=None, init=False)
+    found_in: Path | None = field(default=None, init=False)
 
     def __post_init__(self) -> None:
         self._set("file", calling_file())

@@ -30,9 +30,14 @@ class Recorder:
         """Seconds since the trial began."""
         return self._clock() - self._start
 
-    def restart(self) -> None:
-        """Count seconds from now: the world is prepared and the agent starts."""
-        self._start = self._clock()
+    @property
+    def start(self) -> float:
+        """What the clock said when seconds began to be counted."""
+        return self._start
+
+    def restart(self, start: float | None = None) -> None:
+        """Count seconds from now, or from ``start`` of the clock: the world is prepared and the agent starts."""
+        self._start = self._clock() if start is None else start
 
     def add(self, event: Event) -> None:
         """Append an event, unless the trial is over."""

@@ -1,0 +1,161 @@
+"""Process isolation: each trial, and each grading, in a process of its own that can be killed and proved gone."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import itertools
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+from passhat.facts import Grade
+from passhat.isolation import (
+    ImportFailed,
+    IsolationError,
+    ServerReport,
+    ServerSpec,
+    end_leftovers,
+    remove_tree,
+    trial_environ,
+)
+from passhat.isolation._leftovers import make_scratch
+from passhat.running._errors import RunError
+from passhat.running._executor import Acted
+from passhat.running._plan import PlannedTrial
+from passhat.running._process_grading import ProcessGrading
+from passhat.running._process_orders import SuiteAddress
+from passhat.running._process_server import ServerThread
+from passhat.running._process_trial import ProcessTrial, led_environ
+from passhat.trial import ModelAccess
+
+if TYPE_CHECKING:
+    from passhat.isolation import Slot
+    from passhat.running._inline import World
+
+_PRELOAD = ("passhat.running._process_child", "passhat.suite", "passhat.graders", "asyncio")
+_KEYS = ("OPENAI_API_KEY", "ANTHROPIC_API_KEY")
+
+
+class ProcessExecutor:
+    """Runs each trial in a process of its own, forked warm where that is safe, else in a fresh interpreter."""
+
+    def __init__(
+        self, world: World, suite: SuiteAddress, *, concurrency: int, mode: Literal["auto", "spawn"] = "auto"
+    ) -> None:
+        """Start the server: the suite is imported once in a process that is thrown away, and whatever makes isolation
+        impossible is raised as `RunError`."""
+        self._world = world
+        self._suite = suite
+        self._numbers = itertools.count()
+        self._variables = host_variables(world)
+        end_leftovers()
+        access = ModelAccess(world.gateway.base_url, world.gateway.process_key)
+        spec = ServerSpec(
+            entry_file=suite.file,
+            loader="passhat.running._process_child:load",
+            load_payload={"file": suite.file, "name": suite.name},
+            preload=_PRELOAD,
+            environ=led_environ(self._variables, access.environ()),
+            sentinels=_KEYS,
+            slots=concurrency,
+            mode=mode,
+        )
+        self._server = ServerThread(spec)
+        try:
+            self.report = self._server.start()
+        except ImportFailed as error:
+            raise RunError(_not_importable(suite, error)) from error
+        except IsolationError as error:
+            raise RunError(str(error)) from error
+        self.isolation: str = self.report.mode
+        self.containment: str = self.report.containment
+        self.notes: Sequence[str] = _notes(self.report)
+        self._folder = Path(make_scratch()).resolve()
+
+    async def act(self, planned: PlannedTrial) -> Acted:
+        """Run the agent of a trial once; when this returns, everything that it started is gone."""
+        folder = self._folder / str(next(self._numbers))
+        folder.mkdir(mode=0o700)
+        trial = ProcessTrial(self._world, planned, folder, self._suite, self._variables)
+        try:
+            slot, ended = await self._server.run(None, trial.job(), trial.hear)
+        except IsolationError as error:
+            trial.stop()
+            trial.clear()
+            raise RunError(f"process isolation broke down: {error}") from error
+        except BaseException:
+            trial.stop()
+            with contextlib.suppress(OSError):
+                trial.clear()
+            raise
+        release = _Release(self._server, trial, slot)
+        try:
+            return await asyncio.to_thread(trial.settle, ended, slot, release)
+        except BaseException:
+            release()
+            raise
+
+    async def grade(self, planned: PlannedTrial, acted: Acted) -> tuple[Grade, ...]:
+        """Grade a trial in the slot that it ran in, each grader on its own copy of what the agent left."""
+        if not self._world.graders:
+            return ()
+        trial, slot = acted.final
+        grading = ProcessGrading(self._server, acted, trial, slot)
+        try:
+            return await grading.run()
+        except IsolationError as error:
+            raise RunError(f"process isolation broke down: {error}") from error
+        finally:
+            if grading.slot is not slot:
+                self._server.give_back(grading.slot)
+
+    async def close(self) -> None:
+        """End all processes and remove all workspaces."""
+        await asyncio.to_thread(self.shut)
+
+    def shut(self) -> None:
+        """`close`, waiting."""
+        self._server.stop()
+        with contextlib.suppress(OSError):
+            remove_tree(self._folder)
+
+
+class _Release:
+    """Gives the slot back and removes what was kept of the trial."""
+
+    def __init__(self, server: ServerThread, trial: ProcessTrial, slot: Slot) -> None:
+        self._server = server
+        self._trial = trial
+        self._slot = slot
+
+    def __call__(self) -> None:
+        self._server.give_back(self._slot)
+        with contextlib.suppress(OSError):
+            self._trial.clear()
+
+
+def host_variables(world: World) -> dict[str, str]:
+    """The variables of every process of the run; RunError for one that a suite can't set."""
+    try:
+        return trial_environ(host=world.host, pass_env=world.pass_env, set_env=world.set_env or {})
+    except ValueError as error:
+        raise RunError(str(error)) from error
+
+
+def _not_importable(suite: SuiteAddress, error: ImportFailed) -> str:
+    trace = error.error.traceback if error.error is not None else ""
+    hint = (
+        "Trials see few of the host's variables: name those that the suite needs in pass_env=[…]. "
+        "To run it in this process instead: isolation='inline', on the command line --isolation inline"
+    )
+    return f"{error}. {hint}" + (f"\n{trace}" if trace else "")
+
+
+def _notes(report: ServerReport) -> Sequence[str]:
+    notes = []
+    if report.mode == "spawn" and report.reason not in ("", "asked for"):
+        notes.append(f"each trial started a fresh interpreter, because {report.reason}")
+    notes += [f"{name} is imported anew in each trial: {reason}" for name, reason in sorted(report.left_out.items())]
+    notes += [f"{name} has no Python source and is read from disk in each trial" for name in report.unreadable]
+    return notes

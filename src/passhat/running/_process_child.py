@@ -1,0 +1,253 @@
+"""In a process of its own: the trusted code around the agent, and around the graders.
+
+`load` imports the suite and nothing else. `act` runs one attempt, `grade` judges it in another process. What they
+learn they say at once, so that it survives whatever happens to the process afterwards.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import inspect
+import os
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from passhat.facts import ErrorInfo, Event
+from passhat.running._calling import is_async
+from passhat.running._errors import error_info
+from passhat.running._grading import FinalState, grade_here, no_grade, open_environment
+from passhat.running._output import TooLarge, checked
+from passhat.running._own_loop import leave_behind
+from passhat.running._plan import PlannedTrial
+from passhat.running._process_orders import (
+    Acting,
+    ActOrder,
+    Done,
+    Graded,
+    GradeOrder,
+    Happened,
+    Made,
+    Marked,
+    SuiteAddress,
+    Torn,
+    Unready,
+)
+from passhat.running._process_suite import suite_at
+from passhat.running._workspaces import snapshot
+from passhat.trial import Recorder, Trial, Workspace
+from passhat.trial._current import recorder_here
+
+if TYPE_CHECKING:
+    from passhat.isolation import Channel
+    from passhat.suite import Suite
+
+
+def load(payload: Any, channel: Channel) -> None:
+    """Import the suite and its agents: what a trial will do first."""
+    suite_at(msgspec.convert(payload, SuiteAddress)).arms()
+
+
+def act(payload: Any, channel: Channel) -> None:
+    """One attempt: prepare, open, act, close."""
+    Attempt(msgspec.convert(payload, ActOrder), channel).run()
+
+
+def grade(payload: Any, channel: Channel) -> None:
+    """Judge what an agent left: one grader after the other, each on its own copy and in a phase of its own."""
+    order = msgspec.convert(payload, GradeOrder)
+    suite = suite_at(order.suite)
+    final = _final(order, suite)
+    for index in range(order.first, len(order.names)):
+        channel.phase(str(index))
+        grader, name = suite.graders[index], order.names[index]
+        try:
+            given = grade_here(grader, final, name)
+        except BaseException as error:
+            given = no_grade(grader, name, f"{type(error).__name__}: {error}")
+        try:
+            channel.emit(Graded(index, given))
+        except Exception as error:
+            channel.emit(Graded(index, no_grade(grader, name, f"its grade can't be sent: {type(error).__name__}")))
+
+
+def _final(order: GradeOrder, suite: Suite) -> FinalState:
+    left = order.workspace
+    if left is None:
+        workspace = Workspace(_folder, None if order.template is None else Path(order.template))
+    else:
+        workspace = Workspace(lambda: Path(left))
+        workspace.path  # noqa: B018 - it is there already
+    return FinalState(
+        PlannedTrial(order.task, order.number, order.arm, order.seed, 0),
+        output=order.output,
+        transcript=order.transcript,
+        workspace=workspace,
+        make_folder=_folder,
+        status=order.status,
+        error=order.error,
+        usage=order.usage,
+        seconds=order.seconds,
+        environment=suite.environment,
+        template=None if order.template is None else Path(order.template),
+        before=order.before,
+    )
+
+
+def _folder() -> Path:
+    return Path(tempfile.mkdtemp())
+
+
+class _Telling(Recorder):
+    """A recorder whose events are told to the runner as they happen."""
+
+    def __init__(self, channel: Channel) -> None:
+        super().__init__(time.monotonic)
+        self._channel = channel
+
+    def add(self, event: Event) -> None:
+        """Tell it, unless the trial is over."""
+        if not self._closed:
+            self._channel.emit(Happened(event))  # type: ignore[arg-type]
+        super().add(event)
+
+
+class _NotReady(Exception):
+    """The world of the trial couldn't be made."""
+
+    def __init__(self, info: ErrorInfo) -> None:
+        super().__init__(info.message)
+        self.info = info
+
+
+class Attempt:
+    """The agent's part of one trial, in the process that is its own."""
+
+    def __init__(self, order: ActOrder, channel: Channel) -> None:
+        self.order = order
+        self.channel = channel
+        self.recorder = _Telling(channel)
+        recorder_here.set(self.recorder)
+        template = None if order.template is None else Path(order.template)
+        self.workspace = Workspace(self._make_workspace, template)
+        self.live = Trial(
+            task_id=order.task_id,
+            input=order.input,
+            data=order.data,
+            tags=order.tags,
+            number=order.number,
+            seed=order.seed,
+            arm=order.arm,
+            recorder=self.recorder,
+            workspace=self.workspace,
+            model=order.model,
+            env=dict(os.environ),
+            deadline=order.seconds,
+        )
+        self.closing = contextlib.ExitStack()
+        self.runner: asyncio.Runner | None = None
+
+    def run(self) -> None:
+        """Everything up to the end of this process. Never raises for what user code does."""
+        try:
+            agent = self._make_ready()
+        except _NotReady as problem:
+            self.channel.emit(Unready(problem.info))
+            with contextlib.suppress(BaseException):
+                self.closing.close()
+            return
+        done = self._act(agent)
+        self.recorder.close()
+        self.live.cancel()
+        self.channel.emit(done)
+        self.channel.phase("close")
+        self._tear_down(agent)
+
+    def _make_ready(self) -> Callable[..., Any]:
+        suite: Suite
+        agent: Callable[..., Any]
+        suite, agent = self._step("import", self._load)
+        self.channel.phase("prepare")
+        if suite.prepare is not None:
+            self._step("prepare", lambda: self._call(suite.prepare))
+        if self.workspace.made is not None and self.order.marks:
+            made = self.workspace.made
+            self._step("prepare", lambda: self.channel.emit(Marked(snapshot(made))))
+        if suite.environment is not None:
+            self.channel.phase("environment")
+            self._step("environment", lambda: self._beside(agent, lambda: self._open(suite)))
+        return agent
+
+    def _load(self) -> tuple[Suite, Callable[..., Any]]:
+        suite = suite_at(self.order.suite)
+        return suite, suite.arms()[self.order.arm]
+
+    def _open(self, suite: Suite) -> None:
+        assert suite.environment is not None
+        self.live.environment = open_environment(suite.environment, self.live, self.closing)
+
+    def _act(self, agent: Callable[..., Any]) -> Done:
+        self.channel.phase("act")
+        self.recorder.restart()
+        self.channel.emit(Acting(self.recorder.start))
+        try:
+            output = self._call(agent)
+        except BaseException as error:
+            return Done(None, error_info("raised", error), self.recorder.now())
+        seconds = self.recorder.now()
+        try:
+            return Done(checked(output, self.order.output_bytes), None, seconds)
+        except TooLarge as large:
+            return Done(None, ErrorInfo("output_bytes", str(large)), seconds)
+        except BaseException as error:
+            return Done(None, error_info("output", error), seconds)
+
+    def _tear_down(self, agent: Callable[..., Any]) -> None:
+        try:
+            self._beside(agent, self.closing.close)
+        except BaseException as error:
+            self.channel.emit(Torn(error_info("tear-down", error)))
+        if self.runner is not None:
+            leave_behind(self.runner.get_loop())
+            self.runner.close()
+
+    def _step(self, kind: str, function: Callable[[], Any]) -> Any:
+        try:
+            return function()
+        except BaseException as error:
+            raise _NotReady(error_info(kind, error)) from None
+
+    def _call(self, function: Callable[..., Any] | None) -> Any:
+        """``function(trial)``, plain or async; also a plain one that returns an awaitable."""
+        assert function is not None
+        value = function(self.live)
+        return self._on_loop(value) if is_async(function) or inspect.isawaitable(value) else value
+
+    def _beside(self, agent: Callable[..., Any], function: Callable[[], Any]) -> Any:
+        """Call where the agent runs: in its event loop, if it is async."""
+        if not is_async(agent):
+            return function()
+
+        async def here() -> Any:
+            return function()
+
+        return self._on_loop(here())
+
+    def _on_loop(self, awaitable: Any) -> Any:
+        async def wait() -> Any:
+            return await awaitable
+
+        if self.runner is None:
+            self.runner = asyncio.Runner()
+        return self.runner.run(wait())
+
+    def _make_workspace(self) -> Path:
+        path = Path(self.order.workspace)
+        path.mkdir(mode=0o700)
+        self.channel.emit(Made())
+        return path

@@ -1,0 +1,95 @@
+"""Grading in a fresh process that the agent never ran in, after all that the agent started is gone."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from passhat.facts import ErrorInfo, Grade
+from passhat.isolation import Ended, Job, Slot
+from passhat.running._calling import DeadlinePassed
+from passhat.running._executor import Acted
+from passhat.running._grading import no_grade
+from passhat.running._process_orders import Graded, GradeOrder
+from passhat.running._process_trial import LOAD_SECONDS, ProcessTrial, led_environ, process_limits
+from passhat.trial import ModelAccess
+
+if TYPE_CHECKING:
+    from passhat.running._process_server import ServerThread
+
+_OUTPUT = 100_000_000  # bytes that the graders of one trial may say and print
+_decoder = msgspec.json.Decoder(Graded)
+
+
+class ProcessGrading:
+    """The grades of one trial. A grader that hangs or ends its process costs its own grade, and a new process."""
+
+    def __init__(self, server: ServerThread, acted: Acted, trial: ProcessTrial, slot: Slot) -> None:
+        self.server = server
+        self.acted = acted
+        self.trial = trial
+        self.slot = slot
+        self.names: Sequence[str] = trial.world.grader_names
+        self.grades: list[Grade] = []
+
+    async def run(self) -> tuple[Grade, ...]:
+        """One grade a grader, in order."""
+        while len(self.grades) < len(self.names):
+            self.slot, ended = await self.server.run(self.slot, self._job(), self._hear)
+            if len(self.grades) < len(self.names):
+                self._give_up(ended)
+        return tuple(self.grades)
+
+    def _hear(self, body: bytes) -> None:
+        graded = _decoder.decode(body)
+        if graded.index == len(self.grades):
+            self.grades.append(graded.grade)
+
+    def _give_up(self, ended: Ended) -> None:
+        """The grade of the grader that ended the process; of all the rest when the process never came to grading."""
+        error = self._why(ended)
+        at_import = ended.phase == "import" or ended.kind in ("lost", "cancelled")
+        last = len(self.names) if at_import else len(self.grades) + 1
+        for index in range(len(self.grades), last):
+            self.grades.append(no_grade(self.trial.world.graders[index], self.names[index], error))
+
+    def _why(self, ended: Ended) -> str:
+        if ended.kind == "timeout" and ended.phase != "import":
+            return f"TimeoutError: the grader {DeadlinePassed(self.trial.world.limits.grade_seconds or 0.0)}"
+        return f"the grader's process ended without its grade: {ended.reason}"
+
+    def _job(self) -> Job:
+        world, acted, first = self.trial.world, self.acted, len(self.grades)
+        planned = self.trial.planned
+        error = acted.error
+        order = GradeOrder(
+            suite=self.trial.suite,
+            names=tuple(self.names),
+            first=first,
+            task=planned.task,
+            number=planned.trial,
+            arm=planned.arm,
+            seed=planned.seed,
+            output=acted.output,
+            transcript=acted.transcript,
+            status=acted.status,
+            error=None if error is None else ErrorInfo(error.kind, error.message, error.type, error.traceback),
+            usage=acted.usage,
+            seconds=acted.seconds,
+            workspace=None if acted.workspace is None else str(acted.workspace),
+            template=None if world.template is None else os.path.abspath(world.template),
+            before=self.trial.before,
+        )
+        access = ModelAccess(world.gateway.base_url, world.gateway.process_key)
+        seconds = world.limits.grade_seconds
+        return Job(
+            entry="passhat.running._process_child:grade",
+            payload=order,
+            environ=led_environ(self.trial.variables, access.environ()),
+            seed=planned.seed,
+            limits=process_limits(world, _OUTPUT),
+            phases=(("import", LOAD_SECONDS), *((str(index), seconds) for index in range(first, len(self.names)))),
+        )

@@ -1,0 +1,106 @@
+"""The fork server of a run, on a thread with a loop of its own: it lives from before the first trial to after the last.
+
+A run is set up before its own loop exists, and what can't be isolated must be refused then.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import concurrent.futures
+import contextlib
+import threading
+from collections.abc import Callable, Coroutine
+from typing import Any, TypeVar
+
+from passhat.isolation import Ended, ForkServer, IsolationError, Job, ServerReport, ServerSpec, Slot
+
+T = TypeVar("T")
+_TRIES = 3  # slots that may be found dead, one after the other, before a job
+
+
+class ServerThread:
+    """A `ForkServer` that can be used from any loop. `start` and `stop` wait; the other calls are awaited."""
+
+    def __init__(self, spec: ServerSpec) -> None:
+        self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self._loop.run_forever, name="passhat-isolation", daemon=True)
+        self._server = ForkServer(spec)
+        self._idle: list[Slot] = []
+
+    def start(self) -> ServerReport:
+        """Start the server. Raises `IsolationError` and its kinds; nothing is left behind then."""
+        self._thread.start()
+        try:
+            return asyncio.run_coroutine_threadsafe(self._server.start(), self._loop).result()
+        except BaseException:
+            self.stop()
+            raise
+
+    def stop(self) -> None:
+        """End all jobs, slots and the server, and wait for it. May be called again."""
+        if self._loop.is_closed():
+            return
+        with contextlib.suppress(IsolationError):
+            asyncio.run_coroutine_threadsafe(self._server.close(), self._loop).result()
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join()
+        self._loop.close()
+
+    async def run(self, slot: Slot | None, job: Job, on_event: Callable[[bytes], None]) -> tuple[Slot, Ended]:
+        """Run a job in a slot, or in another one if that is dead or None; when it returns, the job's tree is gone.
+
+        A cancelled call ends the job, waits until it is gone, and gives the slot back.
+        """
+        return await self._there(self._run(slot, job, on_event))
+
+    async def _run(self, slot: Slot | None, job: Job, on_event: Callable[[bytes], None]) -> tuple[Slot, Ended]:
+        for last in range(1, _TRIES + 1):
+            if slot is None or not slot.alive:
+                slot = await self._free_slot()
+            try:
+                return slot, await slot.run(job, on_event)
+            except asyncio.CancelledError:
+                self.give_back(slot)
+                raise
+            except IsolationError:
+                if slot.alive or last == _TRIES:
+                    raise
+        raise AssertionError("unreachable")
+
+    async def _free_slot(self) -> Slot:
+        while self._idle:
+            slot = self._idle.pop()
+            if slot.alive:
+                return slot
+        return await self._server.slot()
+
+    def give_back(self, slot: Slot) -> None:
+        """Let another trial have the slot. Safe from any thread."""
+        if slot.alive:
+            self._idle.append(slot)
+
+    async def _there(self, work: Coroutine[Any, Any, T]) -> T:
+        """Await on the server's loop. A cancellation is passed on to there, and what it causes is waited for."""
+        result: concurrent.futures.Future[T] = concurrent.futures.Future()
+        tasks: list[asyncio.Task[T]] = []
+
+        def begin() -> None:
+            tasks.append(self._loop.create_task(work))
+            tasks[0].add_done_callback(settle)
+
+        def settle(task: asyncio.Task[T]) -> None:
+            error = IsolationError("the job was cancelled") if task.cancelled() else task.exception()
+            if error is None:
+                result.set_result(task.result())
+            else:
+                result.set_exception(error)
+
+        self._loop.call_soon_threadsafe(begin)
+        waiting = asyncio.wrap_future(result)
+        try:
+            return await asyncio.shield(waiting)
+        except asyncio.CancelledError:
+            self._loop.call_soon_threadsafe(lambda: tasks[0].cancel())
+            await asyncio.wait({waiting})
+            waiting.exception()  # looked at, so that nobody complains
+            raise

@@ -1,0 +1,308 @@
+"""One trial in a process of its own, as the runner sees it: the order, the news, and what it all comes to."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import time
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from passhat.facts import ErrorInfo, OutputText, Status, Transcript
+from passhat.isolation import Ended, Job, ProcessLimits, SealError, Slot, remove_tree, seal
+from passhat.running._calling import DeadlinePassed
+from passhat.running._executor import Acted
+from passhat.running._plan import PlannedTrial
+from passhat.running._process_orders import (
+    Acting,
+    ActNews,
+    ActOrder,
+    Done,
+    Happened,
+    Made,
+    Marked,
+    SuiteAddress,
+    Torn,
+    Unready,
+)
+from passhat.running._verdict import is_graded, status_of
+from passhat.trial import Recorder
+from passhat.trial._live import CLEARED
+
+if TYPE_CHECKING:
+    from passhat.running._inline import World
+
+LOAD_SECONDS = 120.0  # for the import of the user's code in a trial's process
+_decoder = msgspec.json.Decoder(ActNews)
+_LIMITS = {"memory": "memory_bytes", "processes": "processes", "output": "output_bytes"}
+
+
+class ProcessTrial:
+    """The life of one trial up to its grading. ``folder`` is the trial's own, and holds nothing yet."""
+
+    def __init__(
+        self,
+        world: World,
+        planned: PlannedTrial,
+        folder: Path,
+        suite: SuiteAddress,
+        variables: Mapping[str, str],
+    ) -> None:
+        self.world = world
+        self.variables = variables
+        self.planned = planned
+        self.folder = folder
+        self.suite = suite
+        self.place = folder / "workspace"
+        self.recorder = Recorder(world.clock)
+        label = f"{planned.arm}{'/' if planned.arm else ''}{planned.task.id}#{planned.trial}"
+        self.session = world.gateway.open(
+            world.model.mode(),
+            sink=self.recorder.add,
+            now=self.recorder.now,
+            limits=world.limits,
+            seed=planned.seed,
+            label=label,
+            workspace=lambda: self.place,
+            model=world.model.name,
+        )
+        self.started = datetime.now(UTC).isoformat(timespec="milliseconds")
+        self.born = time.monotonic()
+        self.made = False
+        self.before: dict[str, str] | None = None
+        self.acting = False
+        self.unready: ErrorInfo | None = None
+        self.done: Done | None = None
+        self.torn: ErrorInfo | None = None
+        self.notes: list[str] = []
+        self.garbled = 0
+        self.unhand: Callable[[], None] = lambda: None
+
+    # ---- what the process is told
+
+    def job(self) -> Job:
+        """The job for isolation."""
+        world, planned, limits = self.world, self.planned, self.world.limits
+        task = planned.task
+        order = ActOrder(
+            suite=self.suite,
+            arm=planned.arm,
+            task_id=task.id,
+            input=task.input,
+            data=task.data,
+            tags=task.tags,
+            number=planned.trial,
+            seed=planned.seed,
+            model=self.session.access,
+            workspace=str(self.place),
+            template=None if world.template is None else os.path.abspath(world.template),
+            marks=bool(world.graders),
+            seconds=limits.seconds,
+            output_bytes=limits.output_bytes,
+        )
+        ready = limits.prepare_seconds
+        return Job(
+            entry="passhat.running._process_child:act",
+            payload=order,
+            environ=led_environ(self.variables, self.session.access.environ()),
+            home=self.folder / "home",
+            seed=planned.seed,
+            limits=process_limits(world, limits.output_bytes),
+            phases=(
+                ("import", LOAD_SECONDS),
+                ("prepare", ready),
+                ("environment", ready),
+                ("act", limits.seconds),
+                ("close", ready),
+            ),
+        )
+
+    # ---- what it says
+
+    def hear(self, body: bytes) -> None:
+        """Take one piece of news. The first word on each thing counts: a process can't take back what it said."""
+        try:
+            news = _decoder.decode(body)
+        except (msgspec.MsgspecError, ValueError, RecursionError):
+            self.garbled += 1
+            return
+        match news:
+            case Happened(event):
+                at = min(max(0.0, event.at), self.recorder.now())
+                author = "file" if event.author == "file" else "told"
+                self.recorder.add(msgspec.structs.replace(event, at=at, author=author))
+            case Made():
+                self.made = True
+            case Marked(marks) if self.before is None and not self.acting:
+                self.before = marks
+            case Acting(at) if not self.acting:
+                self._begin(at)
+            case Unready(error) if self.unready is None and not self.acting:
+                self.unready = error
+            case Done() if self.done is None:
+                self.done = news
+                self.stop()
+            case Torn(error) if self.torn is None:
+                self.torn = error
+
+    def _begin(self, at: float) -> None:
+        """The agent is started: both sides count its seconds from the same moment, where they share a clock."""
+        self.acting = True
+        shared = self.world.clock is time.monotonic and self.born <= at <= time.monotonic()
+        self.recorder.restart(at if shared else None)
+        seconds = self.world.limits.seconds
+        if seconds is not None:
+            loop = asyncio.get_running_loop()
+            timer = loop.call_later(seconds, self.session.revoke)
+
+            def unhand() -> None:
+                loop.call_soon_threadsafe(timer.cancel)
+
+            self.unhand = unhand
+
+    def stop(self) -> None:
+        """The trial is over for the agent, whatever it still does."""
+        with contextlib.suppress(RuntimeError):  # the loop is closed: the run is over
+            self.unhand()
+        self.session.revoke()
+        self.recorder.close()
+
+    # ---- what it comes to
+
+    def settle(self, ended: Ended, slot: Slot, release: Callable[[], None]) -> Acted:
+        """What it was, by the evidence; and what is left for the graders."""
+        self.stop()
+        status, error = self._status(ended)
+        if self.acting and self.torn is not None and status is not Status.ENVIRONMENT_ERROR:
+            self.notes.append(f"closing the environment failed: {self.torn.message}")
+        workspace, problem = self._sealed() if is_graded(status) else (None, None)
+        if problem is not None:
+            status, error = Status.ENVIRONMENT_ERROR, problem
+        self._note(ended)
+        seconds = self.done.seconds if self.done is not None else ended.phases.get("act", 0.0)
+        transcript = self._transcript(ended, seconds)
+        output = self.done.output if self.done is not None and status is Status.COMPLETED else None
+        return Acted(
+            status=status,
+            output=output,
+            error=error,
+            transcript=transcript,
+            usage=self.session.usage(),
+            seconds=max(0.0, seconds),
+            started=self.started,
+            model=next((call.model_reported or call.model for call in reversed(transcript.model_calls)), None) or None,
+            notes=tuple(self.notes),
+            workspace=workspace,
+            final=(self, slot),
+            release=release,
+        )
+
+    def _status(self, ended: Ended) -> tuple[Status, ErrorInfo | None]:
+        if ended.kind in ("lost", "cancelled"):
+            return Status.ENVIRONMENT_ERROR, ended.error or ErrorInfo("lost", "nothing is known about its process")
+        if not self.acting:
+            return Status.ENVIRONMENT_ERROR, self.unready or _unready(ended, self.world)
+        late, raised = self._failed(ended)
+        failure = self.session.last_failure
+        provider = None if failure is None else ErrorInfo("provider", failure)
+        status, error = status_of(limit=self._limit(ended), provider=provider, late=late, raised=raised)
+        torn = self.torn or (_unready(ended, self.world) if _died_closing(ended) and self.done is not None else None)
+        if torn is not None and status is Status.COMPLETED:
+            return Status.ENVIRONMENT_ERROR, torn
+        return status, error
+
+    def _failed(self, ended: Ended) -> tuple[ErrorInfo | None, ErrorInfo | None]:
+        """The deadline that passed, and what the agent raised or did instead of returning."""
+        if ended.kind == "timeout" and (ended.phase == "act" or self.done is None):
+            passed = DeadlinePassed(self.world.limits.seconds or 0.0)
+            return ErrorInfo("timeout", str(passed), "DeadlinePassed"), None
+        if self.done is not None and (ended.kind == "returned" or ended.phase == "close"):
+            return None, self.done.error
+        return None, ended.error or ErrorInfo("exited", "its process ended before the agent returned")
+
+    def _limit(self, ended: Ended) -> ErrorInfo | None:
+        """The limit that was reached: what the gateway saw, then what isolation saw, then the size of the output."""
+        name = self.session.limit_hit or (_LIMITS.get(ended.limit or "") if ended.kind == "limit" else None)
+        if name is not None:
+            bound = getattr(self.world.limits, name)
+            return ErrorInfo(name, f"the limit of {bound} {name.replace('_', ' ')} was reached")
+        error = None if self.done is None else self.done.error
+        return error if error is not None and error.kind == "output_bytes" else None
+
+    def _sealed(self) -> tuple[Path | None, ErrorInfo | None]:
+        """The workspace, safe to be looked at; None when the trial made none."""
+        if not self.made and not os.path.lexists(self.place):
+            return None, None
+        try:
+            if self.place.is_symlink() or not self.place.is_dir():
+                self.place.unlink(missing_ok=True)
+                self.place.mkdir(mode=0o700)
+                self.notes.append("the workspace was no directory any more; graders were given an empty one")
+            for change in seal(self.place):
+                self.notes.append(_sealing(change.path, change.what, change.target))
+        except (SealError, OSError) as error:
+            return None, ErrorInfo("workspace", str(error), type(error).__name__)
+        return self.place, None
+
+    def _note(self, ended: Ended) -> None:
+        unused = self.session.unused()
+        if unused:
+            self.notes.append(f"{len(unused)} scripted replies were not asked for: {', '.join(unused[:3])}")
+        self.notes.extend(ended.notes)
+        if ended.from_disk:
+            self.notes.append(f"modules read from disk during the trial: {', '.join(ended.from_disk[:10])}")
+        if self.garbled:
+            self.notes.append(f"{self.garbled} messages of its process could not be understood")
+
+    def _transcript(self, ended: Ended, seconds: float) -> Transcript:
+        printed = [OutputText(seconds, "stdout", ended.stdout), OutputText(seconds, "stderr", ended.stderr)]
+        seen = self.recorder.transcript()
+        return msgspec.structs.replace(seen, events=(*seen.events, *(event for event in printed if event.text)))
+
+    def clear(self) -> None:
+        """Remove what was kept of the trial."""
+        remove_tree(self.folder)
+
+
+def led_environ(variables: Mapping[str, str], access: Mapping[str, str]) -> dict[str, str]:
+    """The environment of a process whose model clients are led to the gateway."""
+    return {name: value for name, value in {**variables, **access}.items() if name not in CLEARED}
+
+
+def process_limits(world: World, output_bytes: int | None) -> ProcessLimits:
+    """What isolation holds a process to; its deadlines are in the phases."""
+    limits = world.limits
+    return ProcessLimits(
+        seconds=None, memory_bytes=limits.memory_bytes, processes=limits.processes, output_bytes=output_bytes
+    )
+
+
+def _died_closing(ended: Ended) -> bool:
+    return ended.phase == "close" and ended.kind in ("timeout", "raised", "exited", "signalled")
+
+
+def _unready(ended: Ended, world: World) -> ErrorInfo:
+    """Why the process ended in a phase that isn't the agent's."""
+    kind = "tear-down" if ended.phase == "close" else ended.phase
+    if ended.kind == "timeout":
+        passed = DeadlinePassed((LOAD_SECONDS if kind == "import" else world.limits.prepare_seconds) or 0.0)
+        return ErrorInfo(kind, f"{kind} {passed}", "DeadlinePassed")
+    error = ended.error
+    if error is None:
+        return ErrorInfo(kind, f"the process ended in {kind}: {ended.reason}")
+    return ErrorInfo(kind, error.message, error.type, error.traceback)
+
+
+def _sealing(path: str, what: str, target: str) -> str:
+    if what == "link":
+        return f"removed before grading: {path}, a link to {target}, outside the workspace"
+    if what == "hard link":
+        return f"copied before grading: {path}, a file that has a name outside the workspace too"
+    if what == "unreadable":
+        return f"made readable before grading: {path}"
+    return f"removed before grading: {path}, neither a file nor a directory"
