@@ -30,6 +30,7 @@ _NAMES = {
     "task_tags",
     "task_splits",
     "task_families",
+    "task_hashes",
     "duplicate_inputs",
     "transcript",
 }
