@@ -9,6 +9,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from passhat.reporting._comparison import render_comparison
     from passhat.reporting._console import Look, look_of
     from passhat.reporting._expected import render_expected
     from passhat.reporting._html import render_html
@@ -27,6 +28,7 @@ _HOME = {
     "clean": "_text",
     "clean_block": "_text",
     "look_of": "_console",
+    "render_comparison": "_comparison",
     "render_expected": "_expected",
     "render_html": "_html",
     "render_json": "_json",
@@ -44,6 +46,7 @@ __all__ = [
     "clean",
     "clean_block",
     "look_of",
+    "render_comparison",
     "render_expected",
     "render_html",
     "render_json",

@@ -6,6 +6,7 @@ computes nothing of its own.
 
 from passhat.summary._exit_codes import ExitCode
 from passhat.summary._gates import Feasibility, gate_feasibility
+from passhat.summary._measure import unit_keys
 from passhat.summary._report import (
     ErrorRow,
     Example,
@@ -55,5 +56,6 @@ __all__ = [
     "quick_pass_at_1",
     "summarize",
     "title_of",
+    "unit_keys",
     "verdict_of_task",
 ]
