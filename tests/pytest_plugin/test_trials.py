@@ -63,36 +63,6 @@ def suite(pytester: pytest.Pytester) -> pytest.Pytester:
     return pytester
 
 
-MODES: list[list[str]] = [
-    [],
-    ["-p", "no:cacheprovider"],
-    ["-n", "2"],
-    ["-n", "2", "--dist", "loadscope"],
-    ["-n", "2", "--dist", "worksteal"],
-    ["-s"],
-    ["--capture=sys"],
-    ["--import-mode=importlib"],
-    ["-p", "no:xdist"],
-]
-
-
-@pytest.mark.parametrize("mode", MODES, ids=" ".join)
-def test_verdicts_and_exit_code_are_the_same_in_every_mode(suite: pytest.Pytester, mode: list[str]) -> None:
-    result = suite.runpytest_subprocess("-rA", *mode)
-    assert result.ret == 1
-    result.assert_outcomes(passed=5, failed=3)
-    result.stdout.fnmatch_lines_random(
-        [
-            "PASSED test_cases.py::test_passes",
-            "FAILED test_cases.py::test_fails - gate pass@1 >= 0.5 is not met*",
-            "PASSED test_cases.py::test_params[[]a[]]",
-            "FAILED test_cases.py::test_params[[]b[]]*3 of 4*",
-            "PASSED test_cases.py::test_recorded_only",
-            "FAILED test_cases.py::test_raises*0 of 3*",
-        ]
-    )
-
-
 def test_a_trials_id_is_the_cases_id_with_a_number() -> None:
     assert case_of("a.py::T::test_x[b-c-trial12of20]") == ("a.py::T::test_x[b-c]", 12, 20)
     assert case_of("a.py::test_x[trial1of2]") == ("a.py::test_x", 1, 2)
@@ -139,13 +109,6 @@ def test_last_failed_runs_the_failed_cases_again(suite: pytest.Pytester) -> None
     suite.runpytest()
     result = suite.runpytest("--lf")
     result.assert_outcomes(failed=3)
-
-
-def test_stop_at_the_first_failure_stops_after_a_verdict(suite: pytest.Pytester) -> None:
-    for mode in ([], ["-n", "2"]):
-        result = suite.runpytest_subprocess("-x", *mode)
-        assert result.ret == 1
-        assert result.parseoutcomes()["failed"] == 1
 
 
 def test_collecting_lists_trials_and_verdicts(suite: pytest.Pytester) -> None:
@@ -224,24 +187,6 @@ def test_a_case_whose_trials_could_not_be_set_up_is_incomplete(pytester: pytest.
     result = pytester.runpytest()
     result.assert_outcomes(failed=1)
     result.stdout.fnmatch_lines(["*3 of 3 trials passed, 1 missing*", "*OSError in setup: no service*"])
-
-
-def test_a_killed_worker_leaves_the_case_incomplete(pytester: pytest.Pytester) -> None:
-    pytester.makepyfile(
-        """
-        import os
-        import pytest
-
-        @pytest.mark.trials(4, gate="pass@1 >= 0.4", simulated=True)
-        def test_it(request):
-            if request.node.callspec.params["_passhat_trial"] == 2:
-                os._exit(1)
-        """
-    )
-    result = pytester.runpytest_subprocess("-n", "2")
-    assert result.ret == 1
-    assert result.parseoutcomes()["failed"] == 1
-    result.stdout.fnmatch_lines(["*1 missing*"])
 
 
 @pytest.mark.parametrize(

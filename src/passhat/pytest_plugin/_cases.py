@@ -30,12 +30,22 @@ def case_of(nodeid: str) -> tuple[str, int, int] | None:
     >>> case_of("t.py::test_x[trial3of5]"), case_of("t.py::test_x[b]")
     (('t.py::test_x', 3, 5), None)
     """
-    found = _TRIAL_ID.fullmatch(nodeid)
+    found = _TRIAL_ID.fullmatch(without_group(nodeid))
     if found is None:
         return None
     others = found["others"]
     case = found["before"] if others is None else f"{found['before']}[{others}]"
     return case, int(found["number"]), int(found["n"])
+
+
+def without_group(nodeid: str) -> str:
+    """A node id without the ``@group`` that xdist appends under ``--dist loadgroup``.
+
+    >>> without_group("t.py::test_x[a@b]@gpu"), without_group("t.py::test_x[a@b]")
+    ('t.py::test_x[a@b]', 't.py::test_x[a@b]')
+    """
+    at = nodeid.rfind("@")
+    return nodeid[:at] if at > max(nodeid.rfind("]"), nodeid.rfind("::")) else nodeid
 
 
 def make_trials(metafunc: pytest.Metafunc, mark: pytest.Mark) -> None:

@@ -10,7 +10,7 @@ from _pytest._code.code import ReprFileLocation, TerminalRepr
 from _pytest._io import TerminalWriter
 
 from passhat.facts import Manifest
-from passhat.pytest_plugin._cases import case_of
+from passhat.pytest_plugin._cases import case_of, without_group
 from passhat.pytest_plugin._parts import FAILURES, Part
 from passhat.pytest_plugin._recording import Recording
 from passhat.pytest_plugin._verdict import CaseVerdict, TrialParts, decide_case
@@ -67,7 +67,7 @@ class Deciding:
             model_requested=config.getoption("passhat_model"),
         )
         self._recording = Recording(config, self._manifest)
-        known = set(ids)
+        known = {without_group(name) for name in ids}
         for name in ids:
             found = case_of(name)
             if found is not None and found[0] in known:
