@@ -344,3 +344,31 @@ def test_expected_answers_are_not_on_the_live_trial(run_here: RunHere) -> None:
     run_here(Suite("s", tasks=[Task("t", input="q", expected="KEY", reference=["KEY"])], agent=agent))
     assert "KEY" not in seen[0].replace("API_KEY", "")
     assert seen[1:] == [False, False]
+
+
+class Mute(Exception):
+    """An exception that has no text."""
+
+    def __str__(self) -> str:
+        raise RuntimeError("no text")
+
+
+def test_a_grader_whose_error_has_no_text_is_a_grader_error_and_the_run_goes_on(tmp_path: Path) -> None:
+    def speechless(trial: passhat.FinishedTrial) -> bool:
+        raise Mute
+
+    suite = Suite("mute", tasks=[Task("a"), Task("b")], agent=lambda trial: 1, graders=[speechless], script=["x"])
+    records = list(passhat.run(suite, root=tmp_path).trials())
+    assert [record.status for record in records] == [Status.GRADER_ERROR, Status.GRADER_ERROR]
+    assert "Mute" in str(records[0].grades[0].error)
+
+
+def test_patterns_of_variables_reach_an_inline_agent_and_secrets_do_not(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MY_APP_MODE", "fast")
+    monkeypatch.setenv("SOME_SECRET", "hush")
+    suite = Suite("env", tasks=[Task("a")], agent=lambda trial: dict(trial.env), script=["x"], pass_env=["MY_APP_*"])
+    (record,) = passhat.run(suite, root=tmp_path).trials()
+    assert record.output["MY_APP_MODE"] == "fast"
+    assert "SOME_SECRET" not in record.output

@@ -16,6 +16,7 @@ from passhat.facts._events import (
     ToolOffer,
     ToolRun,
 )
+from passhat.facts._exceptions import message_of, traceback_of
 from passhat.facts._grades import Grade, Role, Verdict, decide
 from passhat.facts._json import NotJSON, as_json, canonical_json, digest
 from passhat.facts._labels import Fault, Label
@@ -71,4 +72,6 @@ __all__ = [
     "decide",
     "derive_seed",
     "digest",
+    "message_of",
+    "traceback_of",
 ]

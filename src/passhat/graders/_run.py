@@ -13,7 +13,7 @@ from typing import Any
 
 import msgspec
 
-from passhat.facts import Grade, Role
+from passhat.facts import Grade, Role, message_of
 from passhat.graders._names import checked_threshold, grader_name, is_async
 from passhat.graders._version import source_version
 
@@ -98,7 +98,7 @@ def _discard(value: Any) -> None:
 
 def describe(error: BaseException) -> str:
     """The exception in one line, with the place in the grader at which it was raised."""
-    text = " ".join(f"{type(error).__name__}: {error}".split()).rstrip(": ")
+    text = " ".join(f"{type(error).__name__}: {message_of(error)}".split()).rstrip(": ")
     if isinstance(error, AssertionError):
         text += "; a grader returns its verdict: an assert that fails is an error of the grader"
     frames = traceback.extract_tb(error.__traceback__)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from passhat.isolation._capabilities import Capabilities, IsolationError, IsolationUnavailable, capabilities
     from passhat.isolation._contract import Channel, Ended, Job, ProcessLimits
-    from passhat.isolation._environ import home_environ, make_home, trial_environ
+    from passhat.isolation._environ import home_environ, host_environ, make_home, trial_environ
     from passhat.isolation._isolated import ForkServer, ImportFailed, ServerReport, ServerSpec
     from passhat.isolation._leftovers import end_leftovers
     from passhat.isolation._seal import SealChange, SealError, remove_tree, seal
@@ -38,6 +38,7 @@ _HOME = {
     "capabilities": "_capabilities",
     "end_leftovers": "_leftovers",
     "home_environ": "_environ",
+    "host_environ": "_environ",
     "make_home": "_environ",
     "remove_tree": "_seal",
     "reseed": "_seeding",
@@ -63,6 +64,7 @@ __all__ = [
     "capabilities",
     "end_leftovers",
     "home_environ",
+    "host_environ",
     "make_home",
     "remove_tree",
     "reseed",

@@ -74,6 +74,18 @@ def trial_environ(
     return {**environ, **{k: v for k, v in PINNED.items() if not asked.fullmatch(k) or k not in host}, **set_env}
 
 
+def host_environ(
+    *, host: Mapping[str, str], pass_env: Iterable[str] = (), set_env: Mapping[str, str] | None = None
+) -> dict[str, str]:
+    """As `trial_environ`, with the host's own directories: for a trial that runs in the host's process.
+
+    >>> host_environ(host={"PATH": "/bin", "HOME": "/root", "KEY": "k"})["HOME"]
+    '/root'
+    """
+    own = {name: host[name] for name in (*OWN, "SYSTEMROOT") if name in host}
+    return {**own, **trial_environ(host=host, pass_env=pass_env, set_env=set_env)}
+
+
 def _pattern(names: Iterable[str]) -> re.Pattern[str]:
     if isinstance(names, str):
         raise ValueError(f"pass_env={names!r}: must be a list of names or patterns")

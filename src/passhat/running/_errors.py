@@ -9,16 +9,13 @@ KeyboardInterrupt
 
 from __future__ import annotations
 
-import traceback
 from typing import TYPE_CHECKING
 
-from passhat.facts import AgentUnavailable, ErrorInfo, PasshatError, SimulatorError
+from passhat.facts import AgentUnavailable, ErrorInfo, PasshatError, SimulatorError, message_of, traceback_of
 
 if TYPE_CHECKING:
     from passhat.running._run import Run
 
-_MESSAGE = 2000
-_TRACEBACK = 4000
 _NOT_THE_AGENT = {AgentUnavailable: "environment", SimulatorError: "simulator"}
 
 
@@ -52,19 +49,3 @@ def error_info(kind: str, error: BaseException) -> ErrorInfo:
     if kind == "raised":
         kind = next((other for blamed, other in _NOT_THE_AGENT.items() if isinstance(error, blamed)), kind)
     return ErrorInfo(kind, message_of(error), type(error).__name__, traceback_of(error))
-
-
-def message_of(error: BaseException) -> str:
-    """The exception's text, bounded; also where making it fails."""
-    try:
-        return str(error)[:_MESSAGE]
-    except Exception:
-        return f"<{type(error).__name__} whose text can't be made>"
-
-
-def traceback_of(error: BaseException) -> str:
-    """The last frames, in the words of the interpreter; empty where even that fails."""
-    try:
-        return "".join(traceback.format_exception(error, limit=-8))[-_TRACEBACK:]
-    except Exception:
-        return ""

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import passhat
-from passhat.facts import ErrorInfo, Grade, Status, Task, TrialRecord, decide
-from passhat.running._errors import error_info, message_of
+from passhat.facts import ErrorInfo, Grade, Status, Task, TrialRecord, decide, message_of
+from passhat.running._errors import error_info
 from passhat.running._eval_result import EvalResult, Rates, count_tasks, failures_of, rates_of
 from passhat.running._grading import FinalState, grade_all
 from passhat.running._plan import PlannedTrial

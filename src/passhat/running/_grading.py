@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from passhat.facts import ErrorInfo, Grade, Role, Status, Transcript, Usage
+from passhat.facts import ErrorInfo, Grade, Role, Status, Transcript, Usage, message_of
 from passhat.running._calling import DeadlinePassed, Raised, TrialThread, is_async, start, within
 from passhat.running._plan import PlannedTrial
 from passhat.running._workspaces import changes, snapshot
@@ -136,7 +136,7 @@ async def grade_all(
                 thread.close()
                 thread = None
         except Raised as raised:
-            grades.append(no_grade(grader, name, f"{type(raised.error).__name__}: {raised.error}"))
+            grades.append(no_grade(grader, name, f"{type(raised.error).__name__}: {message_of(raised.error)}"))
     if thread is not None:
         thread.close()
     return tuple(grades)

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from passhat.facts import Grade, Limits
+from passhat.isolation import host_environ
 from passhat.running._executor import Acted
 from passhat.running._grading import FinalState, grade_all
 from passhat.running._inline_trial import InlineTrial
@@ -24,9 +25,6 @@ from passhat.running._plan import PlannedTrial
 
 if TYPE_CHECKING:
     from passhat.gateway import Gateway
-
-_PASSED = ("PATH", "HOME", "TMPDIR", "SYSTEMROOT", "USER", "LOGNAME", "SHELL")
-_PINNED = {"TZ": "UTC", "LANG": "C.UTF-8"}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,8 +47,7 @@ class World:
 
     def variables(self) -> dict[str, str]:
         """Variables for an agent's subprocess, without those of the model: an allowlist, and what the suite lets in."""
-        passed = {name: self.host[name] for name in (*_PASSED, *self.pass_env) if name in self.host}
-        return {**passed, **_PINNED, **(self.set_env or {})}
+        return host_environ(host=self.host, pass_env=self.pass_env, set_env=self.set_env)
 
 
 class InlineExecutor:

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import importlib
 import inspect
 import os
+import sys
 import tempfile
 import time
 from collections.abc import Callable
@@ -18,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from passhat.facts import ErrorInfo, Event
+from passhat.facts import ErrorInfo, Event, message_of
 from passhat.running._calling import is_async
 from passhat.running._errors import error_info
 from passhat.running._grading import FinalState, grade_here, no_grade, open_environment
@@ -47,10 +49,21 @@ if TYPE_CHECKING:
     from passhat.isolation import Channel
     from passhat.suite import Suite
 
+_LATE = {
+    "openai": ("openai.resources.chat.completions", "openai.resources.responses"),
+    "anthropic": ("anthropic.resources.messages",),
+}
+"""What clients import at their first call: it is had ready with them, or each trial would pay for it."""
+
 
 def load(payload: Any, channel: Channel) -> None:
-    """Import the suite and its agents: what a trial will do first."""
+    """Import the suite and its agents, which is what a trial does first, and what their clients import later."""
     suite_at(msgspec.convert(payload, SuiteAddress)).arms()
+    for package, late in _LATE.items():
+        if package in sys.modules:
+            for name in late:
+                with contextlib.suppress(ImportError):
+                    importlib.import_module(name)
 
 
 def act(payload: Any, channel: Channel) -> None:
@@ -69,7 +82,7 @@ def grade(payload: Any, channel: Channel) -> None:
         try:
             given = grade_here(grader, final, name)
         except BaseException as error:
-            given = no_grade(grader, name, f"{type(error).__name__}: {error}")
+            given = no_grade(grader, name, f"{type(error).__name__}: {message_of(error)}")
         try:
             channel.emit(Graded(index, given))
         except Exception as error:
@@ -251,3 +264,21 @@ class Attempt:
         path.mkdir(mode=0o700)
         self.channel.emit(Made())
         return path
+
+
+def _warm() -> None:
+    """Do once, in the server, what every trial's process does first: forks inherit the caches that this fills."""
+    from passhat.facts import Task
+    from passhat.graders import run_grader
+    from passhat.suite import Suite
+    from passhat.trial import FinishedTrial
+
+    task = Task("warm")
+    suite = Suite("warm", tasks=[task], agent=print, graders=[callable])
+    run_grader(suite.graders[0], FinishedTrial(task))
+    for kind in (ActOrder, GradeOrder):
+        with contextlib.suppress(msgspec.ValidationError):  # what counts is that msgspec has looked at the types
+            msgspec.convert({}, kind)
+
+
+_warm()

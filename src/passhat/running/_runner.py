@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
-from passhat.facts import Attempt, ErrorInfo, Grade, Limits, Status, TrialRecord
-from passhat.running._errors import message_of
+from passhat.facts import Attempt, ErrorInfo, Grade, Limits, Status, TrialRecord, message_of
 from passhat.running._executor import Acted, Executor
 from passhat.running._plan import PlannedTrial
 from passhat.running._progress import Board

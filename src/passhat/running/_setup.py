@@ -151,6 +151,10 @@ class Setup:
             set_env=suite.set_env,
             clock=self.asked.clock,
         )
+        try:
+            world.variables()
+        except ValueError as error:
+            raise RunError(f"Suite({suite.name!r}): {error}") from None
         return self._executor(world, undo or ExitStack()), agents
 
     def _executor(self, world: World, undo: ExitStack) -> Executor:

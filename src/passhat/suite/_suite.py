@@ -55,7 +55,6 @@ class Suite:
     graders: Sequence[Callable[..., Any]] = ()
     prepare: Callable[..., Any] | None = None
     environment: Callable[..., Any] | None = None
-    services: Sequence[Any] = ()
     template: str | Path | None = None
     kind: Literal["capability", "regression"] = "capability"
     trials: int = 1
@@ -64,7 +63,6 @@ class Suite:
     simulation: Callable[..., Any] | None = None
     script: Sequence[Any] | Callable[..., Any] | None = None
     model: str | None = None
-    judge_model: str | None = None
     reference: Callable[..., Any] | None = None
     sampled_from: str | None = None
     hand_picked: bool = False
@@ -77,7 +75,6 @@ class Suite:
     pass_env: Sequence[str] = ()
     set_env: Mapping[str, str] = field(default_factory=dict)
     variance: Sequence[str] = ()
-    metrics: Sequence[Callable[..., Any]] = ()
     allow: Mapping[str, str] | Sequence[tuple[str, str]] = ()
     file: Path | None = field(default=None, init=False)
     found_in: Path | None = field(default=None, init=False)
@@ -107,13 +104,8 @@ class Suite:
             raise SuiteError("environment must be a plain context manager or function; async ones can't be opened")
         check.optional_takes(self.environment, "environment", "environment(trial)")
         check.optional_takes(self.reference, "reference", "reference(trial, steps)", 2)
-        self._set("services", check.several(self.services, "services", "services"))
         if self.template is not None and not isinstance(self.template, str | Path):
             raise SuiteError(f"template={self.template!r}: must be the path of a directory")
-        metrics = check.several(self.metrics, "metrics", "metrics")
-        for index, metric in enumerate(metrics):
-            check.takes(metric, f"metrics[{index}]", "metric(trials)")
-        self._set("metrics", metrics)
 
     def _check_model(self) -> None:
         check.optional_takes(self.simulation, "simulation", "simulation(request, rng)", 2)
@@ -122,7 +114,6 @@ class Suite:
         if self.script is not None and self.simulation is not None:
             raise SuiteError("script and simulation both answer for the model; give one of them")
         check.model(self.model, "model")
-        check.model(self.judge_model, "judge_model")
         self._set("pass_env", check.variable_names(self.pass_env, "pass_env"))
         self._set("set_env", check.variables(self.set_env))
 
