@@ -10,7 +10,7 @@ from typing import Any
 from passhat.agents._collect import collect
 from passhat.agents._errors import AdapterError, CommandFailed
 from passhat.agents._outputs import Finished, Output, checked_output, excerpt, output_of
-from passhat.agents._places import arguments, as_text, environment_of, filled, folder_here, inside, variables
+from passhat.agents._places import arguments, as_text, environment_of, filled, folder_here, inside, several, variables
 from passhat.agents._process import GroupedProcess, ends_with
 from passhat.trial import Trial
 
@@ -72,8 +72,8 @@ class Command:
         self._fail_on = _checked_fail_on(fail_on, () if output == "exit code" else None)
         self._cwd = None if cwd is None else os.fspath(cwd)
         self._env = variables(env, "env")
-        self._pass_env = _several(pass_env, "pass_env")
-        self._collect = tuple(_pattern(glob) for glob in _several(collect, "collect"))
+        self._pass_env = several(pass_env, "pass_env")
+        self._collect = tuple(_pattern(glob) for glob in several(collect, "collect"))
         self._most = most_bytes
 
     def __repr__(self) -> str:
@@ -134,12 +134,6 @@ def _checked_fail_on(value: FailOn | None, default: FailOn | None) -> FailOn | N
     if isinstance(value, int | str) or not all(isinstance(code, int) and 0 <= code <= 255 for code in value):
         raise AdapterError(f"fail_on={value!r}: must be a list of exit codes from 0 to 255, or a function")
     return frozenset(value)
-
-
-def _several(value: Sequence[str], field: str) -> tuple[str, ...]:
-    if isinstance(value, str):
-        raise AdapterError(f"{field}={value!r}: must be a list; write {field}=[{value!r}]")
-    return tuple(value)
 
 
 def _pattern(glob: str) -> str:

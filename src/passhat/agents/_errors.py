@@ -3,7 +3,7 @@
 PasshatError
 ├── AgentError             it ran and failed: the trial ends as *agent_error*
 │   ├── CommandFailed      an exit code that was declared a failure, or no usable output
-│   └── HttpFailed         an HTTP status of 400 or more, a broken answer, no answer
+│   └── HttpFailed         an HTTP status of 300 or more, a broken answer, no answer
 ├── AgentUnavailable       it couldn't be started or reached: *environment_error*
 ├── SimulatorError         the simulated user broke its role: *simulator_error*
 └── AdapterError           an adapter that was built wrongly                   (also ValueError)

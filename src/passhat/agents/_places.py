@@ -55,6 +55,13 @@ def environment_of(trial: Trial, env: Mapping[str, str], pass_env: Sequence[str]
     return {name: value for name, value in found.items() if name not in CLEARED or name in env}
 
 
+def several(value: Sequence[str], field: str) -> tuple[str, ...]:
+    """A list of text, not one text."""
+    if isinstance(value, str):
+        raise AdapterError(f"{field}={value!r}: must be a list; write {field}=[{value!r}]")
+    return tuple(value)
+
+
 def variables(value: Mapping[str, str] | None, field: str) -> dict[str, str]:
     """Checked names and values of environment variables or headers."""
     for name, text in (value or {}).items():

@@ -55,6 +55,17 @@ class GroupedProcess:
         if stdin is not None:
             threading.Thread(target=self._feed, args=(stdin,), name="passhat-stdin", daemon=True).start()
 
+    def exited(self) -> threading.Event:
+        """An event that is set when the command has ended, by itself or killed."""
+        event = threading.Event()
+
+        def watch() -> None:
+            self._wait_unreaped()
+            event.set()
+
+        threading.Thread(target=watch, name="passhat-exit", daemon=True).start()
+        return event
+
     def stop(self) -> None:
         """The trial is over: kill the whole group, and keep what it printed so far."""
         with self._lock:
