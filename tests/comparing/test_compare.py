@@ -1,0 +1,252 @@
+"""What a comparison says."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+
+import pytest
+
+from passhat.comparing import CompareError, compare
+from passhat.facts import GitState
+from passhat.summary import ExitCode, Report
+
+MakeReport = Callable[..., Report]
+
+
+def counts(passes: list[int], n: int) -> dict[str, str]:
+    """Signs of tasks with so many passes of n trials each."""
+    return {f"t{place:02d}": "+" * c + "-" * (n - c) for place, c in enumerate(passes)}
+
+
+def test_the_golden_case_of_lift_and_telemetry(report: MakeReport) -> None:
+    before = report(
+        {"a": "-", "b": "+"}, tokens={"a": 100, "b": 200}, seconds={"a": 1.0, "b": 1.0}, dollars={"a": 0.01, "b": 0.01}
+    )
+    after = report(
+        {"a": "+", "b": "+"},
+        "after",
+        tokens={"a": 120, "b": 180},
+        seconds={"a": 0.8, "b": 0.8},
+        dollars={"a": 0.02, "b": 0.02},
+    )
+    found = compare(before, after).candidates[0]
+    assert found.first is not None
+    assert (found.first.baseline, found.first.candidate, found.first.estimate) == (0.5, 1.0, 0.5)
+    assert (found.wins, found.losses, found.ties, found.gain) == (1, 0, 1, 1.0)
+    tokens, seconds, dollars = (found.telemetry[name] for name in ("tokens", "seconds", "dollars"))
+    assert (tokens.baseline, tokens.candidate, tokens.delta) == (150, 150, 0)
+    assert (seconds.delta, dollars.delta) == (-0.2, 0.01)
+
+
+def test_missing_telemetry_is_never_zero(report: MakeReport) -> None:
+    before = report({"a": "+", "b": "+"}, tokens={"a": 100, "b": 200})
+    after = report({"a": "+", "b": "+"}, "after", tokens={"a": 130})
+    found = compare(before, after).candidates[0].telemetry
+    assert (found["tokens"].pairs, found["tokens"].delta) == (1, 30)
+    assert (found["dollars"].pairs, found["dollars"].delta, found["dollars"].p) == (0, None, None)
+
+
+def test_a_side_without_any_verdict_has_no_lift_and_no_zero(report: MakeReport) -> None:
+    found = compare(report({"a": "?"}), report({"a": "+"}, "after"))
+    candidate = found.candidates[0]
+    assert (candidate.first, candidate.gain, candidate.lift, candidate.pairs) == (None, None, (), 0)
+    assert candidate.blocked[0].reason == "baseline: none of 1 trials has a verdict"
+    assert found.exit_code == ExitCode.INCOMPLETE
+
+
+def test_blocked_pairs_have_reasons_and_make_the_lift_partial(report: MakeReport) -> None:
+    before = report({"a": "++", "b": "+-", "c": "--"})
+    after = report({"a": "++", "b": "??", "d": "++"}, "after")
+    candidate = compare(before, after).candidates[0]
+    assert {each.task: each.reason for each in candidate.blocked} == {
+        "b": "candidate: none of 2 trials has a verdict",
+        "c": "not in the candidate",
+        "d": "not in the baseline",
+    }
+    assert candidate.partial
+    assert (candidate.pairs, candidate.total) == (1, 4)
+    assert "partial" in [finding.rule for finding in candidate.findings]
+
+
+def test_a_clear_gain_is_better_and_a_clear_loss_worse_with_exit_code_1(report: MakeReport) -> None:
+    low, high = report(counts([2] * 12, 10)), report(counts([8] * 12, 10), "after")
+    assert compare(low, high).candidates[0].verdict == "better"
+    worse = compare(high, low)
+    assert worse.candidates[0].verdict == "worse"
+    assert worse.exit_code == ExitCode.GATE_NOT_MET
+    assert worse.worse
+
+
+def test_a_loss_within_the_margin_does_not_fail(report: MakeReport) -> None:
+    before, after = report(counts([95] * 10, 100)), report(counts([91] * 10, 100), "after")
+    assert compare(before, after).exit_code == ExitCode.GATE_NOT_MET
+    within = compare(before, after, margin=0.05)
+    assert within.exit_code == ExitCode.FINE
+    assert within.candidates[0].message.endswith("less than the margin")
+    wide = compare(before, after, margin=0.1).candidates[0]
+    assert (wide.verdict, wide.message[:40]) == ("no difference", "no difference larger than 10 points: −4.")
+
+
+def test_alike_sides_with_many_trials_show_no_difference(report: MakeReport) -> None:
+    before, after = report(counts([90] * 20, 100)), report(counts([90] * 20, 100), "after")
+    found = compare(before, after).candidates[0]
+    assert found.verdict == "no difference"
+    assert found.message.startswith("no difference larger than 5 points")
+
+
+def test_an_open_question_says_how_many_more_tasks_or_trials(report: MakeReport) -> None:
+    before, after = report(counts([3, 2, 4, 1, 3, 2], 5)), report(counts([4, 2, 4, 2, 3, 3], 5), "after")
+    found = compare(before, after).candidates[0]
+    assert found.verdict == "can't tell"
+    assert found.needs is not None
+    assert found.needs.difference == pytest.approx(0.1)
+    assert found.needs.tasks
+    assert found.needs.trials
+    assert f"about {found.needs.tasks} more tasks or {found.needs.trials} more trials of each" in found.message
+
+
+def test_fewer_than_6_moved_tasks_say_so(report: MakeReport) -> None:
+    before, after = report(counts([5, 5, 5, 5, 5, 5, 5], 5)), report(counts([5, 5, 0, 0, 0, 0, 0], 5), "after")
+    found = compare(before, after, of="tasks like these").candidates[0]
+    assert found.verdict == "can't tell"
+    assert "only 5 tasks moved, and fewer than 6 can never reach p = .05 (5 reach .0625 at best)" in found.message
+    assert "too-few-moved" in [finding.rule for finding in compare(before, after).candidates[0].findings]
+
+
+def test_one_broken_task_of_60_is_named_though_the_mean_hardly_moves(report: MakeReport) -> None:
+    passes = [5] * 30 + [4, 3, 2, 1, 0] * 6
+    broken = [*passes]
+    broken[10] = 0
+    found = compare(report(counts(passes, 5)), report(counts(broken, 5), "after")).candidates[0]
+    assert found.first is not None
+    assert -0.02 < found.first.estimate < 0
+    assert [each.task for each in found.changed_tasks] == ["t10"]
+    assert (found.changed_tasks[0].before, found.changed_tasks[0].after) == ((5, 5), (0, 5))
+
+
+def test_below_5_trials_no_task_is_named_and_the_number_needed_is(report: MakeReport) -> None:
+    before, after = report(counts([4] * 20, 4)), report(counts([4] * 19 + [0], 4), "after")
+    found = compare(before, after).candidates[0]
+    assert found.changed_tasks == ()
+    assert "5 trials on each side would find a task that stops passing" in found.changed_note
+
+
+def test_missing_trials_that_could_decide_leave_it_open(report: MakeReport) -> None:
+    before = report(counts([8] * 10, 10))
+    after = report({f"t{i:02d}": "+" * 3 + "-" * 1 + "?" * 6 for i in range(10)}, "after")
+    found = compare(before, after)
+    candidate = found.candidates[0]
+    assert candidate.if_missing == (-0.5, 0.1)
+    assert candidate.verdict == "can't tell"
+    assert "60 trials without a verdict could decide it" in candidate.message
+    assert found.exit_code == ExitCode.INCOMPLETE
+
+
+def test_missing_trials_that_could_not_decide_change_nothing(report: MakeReport) -> None:
+    after = report({f"t{i:02d}": "-" * 9 + "?" for i in range(10)}, "after")
+    found = compare(report(counts([10] * 10, 10)), after)
+    assert (found.candidates[0].verdict, found.exit_code) == ("worse", ExitCode.GATE_NOT_MET)
+
+
+def test_tags_have_their_own_lift(report: MakeReport) -> None:
+    tags = {"a": ("late",), "b": ("late", "vip")}
+    found = compare(report({"a": "+-", "b": "--"}, tags=tags), report({"a": "++", "b": "--"}, "after", tags=tags))
+    rows = {row.tag: row for row in found.candidates[0].by_tag}
+    assert (rows["late"].pairs, rows["late"].estimate) == (2, 0.25)
+    assert (rows["vip"].pairs, rows["vip"].estimate) == (1, 0.0)
+
+
+def test_tasks_of_one_family_count_once_for_tasks_like_these(report: MakeReport) -> None:
+    families = {f"t{place:02d}": f"f{place % 6}" for place in range(24)}
+    low, high = counts([2] * 24, 5), counts([3] * 24, 5)
+    alone = compare(report(low), report(high, "after")).candidates[0].first
+    grouped = compare(report(low, families=families), report(high, "after", families=families)).candidates[0].first
+    assert alone is not None
+    assert grouped is not None
+    assert alone.tasks_like_these is not None
+    assert grouped.tasks_like_these is not None
+    assert grouped.tasks_like_these.p == 2 / 2**6
+    assert alone.tasks_like_these.p < 1e-6
+
+
+def test_hand_picked_tasks_say_nothing_about_others(report: MakeReport) -> None:
+    before, after = report(counts([2] * 8, 5), hand_picked=True), report(counts([5] * 8, 5), "b", hand_picked=True)
+    found = compare(before, after, of="tasks like these").candidates[0]
+    assert found.first is not None
+    assert found.first.tasks_like_these is None
+    assert found.message == "nothing can be said of tasks like these: the tasks were picked by hand"
+
+
+@pytest.mark.parametrize(
+    ("one", "two", "word", "part"),
+    [
+        ({}, {"model_source": "simulated"}, "sources", "a live model answered in the baseline and a simulated one"),
+        ({"model_source": "mixed"}, {}, "sources", "in before several kinds of model source answered"),
+        ({"graders": {"exact": "1"}}, {"graders": {"exact": "2"}}, "graders", "grader 'exact' changed"),
+        ({"task_hashes": {"a": "1"}}, {"task_hashes": {"a": "2"}}, "tasks", "task 'a' changed"),
+        ({"tasks_hash": "1"}, {"tasks_hash": "2"}, "tasks", "different hashes"),
+    ],
+)
+def test_sides_that_measure_different_things_are_refused_unless_told(
+    report: MakeReport, one: dict[str, object], two: dict[str, object], word: str, part: str
+) -> None:
+    before, after = report({"a": "++"}, **one), report({"a": "++"}, "after", **two)
+    with pytest.raises(CompareError, match=f"{part}.*--allow-different {word}"):
+        compare(before, after)
+    told = compare(before, after, allow_different=[word]).candidates[0]
+    assert f"different-{word}" in [finding.rule for finding in told.findings]
+
+
+def test_live_and_unseen_runs_may_be_compared(report: MakeReport) -> None:
+    assert compare(report({"a": "+"}), report({"a": "+"}, "after", model_source="unseen")).candidates[0].pairs == 1
+
+
+def test_each_candidate_is_compared_with_the_baseline_at_a_shared_level(report: MakeReport) -> None:
+    sides = [report({"a": "+-"}, name) for name in ("one", "two", "three")]
+    found = compare(*sides)
+    assert (found.baseline, [each.name for each in found.candidates]) == ("one", ["two", "three"])
+    assert found.alpha == pytest.approx(0.025)
+
+
+def test_sides_need_names_of_their_own_and_a_candidate(report: MakeReport) -> None:
+    with pytest.raises(CompareError, match="two sides are called 'before'"):
+        compare(report({"a": "+"}), report({"a": "+"}))
+    with pytest.raises(CompareError, match="no candidate"):
+        compare(report({"a": "+"}))
+
+
+@pytest.mark.parametrize("options", [{"margin": 1.5}, {"margin": -0.1}, {"level": 1}, {"of": "all tasks"}])
+def test_numbers_out_of_range_are_refused(report: MakeReport, options: dict[str, object]) -> None:
+    with pytest.raises(CompareError, match=next(iter(options))):
+        compare(report({"a": "+"}), report({"a": "+"}, "after"), **options)  # type: ignore[arg-type]
+
+
+def test_two_runs_of_one_commit_are_called_chance(report: MakeReport) -> None:
+    git = GitState("abc", False)
+    before, after = report(counts([2] * 9, 5), git=git), report(counts([4] * 9, 5), "after", git=git)
+    assert "same-commit" in [finding.rule for finding in compare(before, after).candidates[0].findings]
+
+
+def test_a_task_that_never_passes_on_either_side_is_suspect(report: MakeReport) -> None:
+    found = compare(report({"a": "---", "b": "+++"}), report({"a": "---", "b": "+++"}, "after")).candidates[0]
+    floor = next(finding for finding in found.findings if finding.rule == "floor")
+    assert floor.tasks == ("a",)
+
+
+def test_the_json_has_the_shape_that_is_fixed(report: MakeReport) -> None:
+    before, after = report(counts([5, 4, 2, 3, 1, 0], 5)), report(counts([0, 4, 2, 3, 1, 0], 5), "after")
+    data = json.loads(compare(before, after).to_json())
+    assert (data["schema"], data["baseline"]) == (1, "before")
+    row = data["candidates"][0]
+    assert {"name", "pairs", "blocked", "lift", "verdict", "changed_tasks", "telemetry"} <= set(row)
+    lift = row["lift"][0]
+    assert {"rate", "estimate", "these_tasks", "tasks_like_these"} <= set(lift)
+    assert {"interval", "p", "test"} <= set(lift["these_tasks"]) & set(lift["tasks_like_these"])
+    assert row["changed_tasks"][0] | {"q": 0} == {
+        "task": "t00",
+        "before": [5, 5],
+        "after": [0, 5],
+        "q": 0,
+        "change": "worse",
+    }
