@@ -15,6 +15,7 @@ from passhat.facts import PasshatError
 from passhat.summary import ExitCode
 
 _COMMANDS = {
+    "audit": "Test the tests of a suite, before money is spent.",
     "compare": "Compare runs, arms or tables with a baseline: did it get better?",
     "gateway": "Play a scripted model to agents in any language.",
     "report": "Show what a run, or a table of outcomes, says.",

@@ -9,6 +9,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from passhat.reporting._audit import render_audit
     from passhat.reporting._comparison import render_comparison
     from passhat.reporting._console import Look, look_of
     from passhat.reporting._expected import render_expected
@@ -29,6 +30,7 @@ _HOME = {
     "clean_block": "_text",
     "look_of": "_console",
     "render_comparison": "_comparison",
+    "render_audit": "_audit",
     "render_expected": "_expected",
     "render_html": "_html",
     "render_json": "_json",
@@ -46,6 +48,7 @@ __all__ = [
     "clean",
     "clean_block",
     "look_of",
+    "render_audit",
     "render_comparison",
     "render_expected",
     "render_html",

@@ -1,0 +1,19 @@
+"""Tests of the tests, before money is spent: can each task be solved, and does what is wrong fail?
+
+`audit` plays a suite's reference solutions, agents that solve nothing, and changed references, without a model.
+"""
+
+from passhat.auditing._audit import Audit, Mutants, audit
+from passhat.auditing._mutation import Equivalent, GraderScore
+from passhat.auditing._rules import RULES, AuditError, AuditFinding
+
+__all__ = [
+    "RULES",
+    "Audit",
+    "AuditError",
+    "AuditFinding",
+    "Equivalent",
+    "GraderScore",
+    "Mutants",
+    "audit",
+]

@@ -1,0 +1,142 @@
+"""The audit of a suite: play what must pass and what must fail, and say what the graders made of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from passhat.auditing._bench import Bench
+from passhat.auditing._mutation import Equivalent, GraderScore, Mutation
+from passhat.auditing._plays import TaskPlays, play_task
+from passhat.auditing._plays_rules import grader_findings, reference_findings, rigid_findings, stand_in_findings
+from passhat.auditing._rules import AuditError, AuditFinding, settle
+from passhat.auditing._steps import Mutator
+from passhat.auditing._text_rules import task_findings
+from passhat.running import entrance
+from passhat.running._own_loop import own_loop
+from passhat.summary import ExitCode
+
+if TYPE_CHECKING:
+    from passhat.running import Entrance
+    from passhat.suite import Suite
+
+
+class Mutants(msgspec.Struct, frozen=True):
+    """How many mutants were made, and what became of them; ``score`` is killed / (killed + survived)."""
+
+    made: int
+    killed: int
+    survived: int
+    equivalent: int
+    not_realised: int
+    score: float | None
+
+
+class Audit(msgspec.Struct, frozen=True):
+    """What an audit found. ``plays`` counts the trials that were played, without a model and without cost."""
+
+    suite: str
+    tasks: int
+    references: int
+    times: int
+    plays: int
+    seed: int
+    mutants: Mutants
+    graders: tuple[GraderScore, ...]
+    equivalents: tuple[Equivalent, ...]
+    findings: tuple[AuditFinding, ...]
+    schema: int = 1
+
+    @property
+    def errors(self) -> int:
+        """How many errors weren't allowed."""
+        return sum(each.severity == "error" and each.allowed is None for each in self.findings)
+
+    @property
+    def exit_code(self) -> ExitCode:
+        """1 when there is an error that the suite doesn't allow."""
+        return ExitCode.GATE_NOT_MET if self.errors else ExitCode.FINE
+
+
+def audit(
+    suite: Suite,
+    *,
+    times: int = 3,
+    seed: int = 0,
+    through: Entrance | None = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> Audit:
+    """Test the tests of a suite: no model answers, nothing is spent, nothing is recorded.
+
+    Each task's reference is played ``times`` times, in this process, and has to pass; agents that solve nothing and
+    mutants of the reference have to fail. ``seed`` chooses what mutants are made of. ``progress(done, tasks)`` is
+    called after each task. Raises `AuditError` for a suite without graders.
+
+    >>> from passhat import Suite, Task
+    >>> from passhat.graders import exact
+    >>> suite = Suite(
+    ...     "sums",
+    ...     tasks=[Task("t1", input=[1, 2], expected=3, reference=3), Task("t2", input=[2], expected=2, reference=2)],
+    ...     agent=lambda trial: sum(trial.input),
+    ...     reference=lambda trial, answer: answer,
+    ...     graders=[exact()],
+    ... )
+    >>> found = audit(suite)
+    >>> [each.rule for each in found.findings], found.mutants.score
+    (['rigid-number'], 1.0)
+    """
+    if not suite.graders:
+        raise AuditError(f"Suite({suite.name!r}) has no graders, so there is nothing to audit; give it graders=[…]")
+    if times < 1:
+        raise AuditError(f"times={times}: a reference is played at least once")
+    if through is None:
+        with entrance() as opened:
+            return audit(suite, times=times, seed=seed, through=opened, progress=progress)
+    suite.activate()
+    tasks = suite.load_tasks()
+    bench = Bench(suite, through.gateway, seed=seed)
+    mutator = Mutator(tasks, seed)
+
+    async def play_all() -> list[TaskPlays]:
+        plays = []
+        for number, task in enumerate(tasks):
+            plays.append(await play_task(bench, task, mutator, tasks, times))
+            if progress is not None:
+                progress(number + 1, len(tasks))
+        return plays
+
+    with own_loop() as loop:
+        plays = loop.run(play_all())
+    return _conclude(suite, bench, plays, times)
+
+
+def _conclude(suite: Suite, bench: Bench, plays: list[TaskPlays], times: int) -> Audit:
+    mutation = Mutation(plays)
+    found = [
+        *reference_findings(plays, player=suite.reference is not None),
+        *stand_in_findings(plays),
+        *grader_findings(plays),
+        *mutation.findings(),
+        *rigid_findings(plays),
+        *task_findings(plays),
+    ]
+    count = {verdict: len(mutation.with_verdict(verdict)) for verdict in ("killed", "survived", "equivalent")}
+    return Audit(
+        suite=suite.name,
+        tasks=len(plays),
+        references=sum(bool(each.references) for each in plays),
+        times=times,
+        plays=bench.plays,
+        seed=bench.seed,
+        mutants=Mutants(
+            made=len(mutation.judged),
+            **count,
+            not_realised=len(mutation.with_verdict("not realised")),
+            score=mutation.score,
+        ),
+        graders=mutation.graders(),
+        equivalents=mutation.equivalents(),
+        findings=settle(found, tuple(dict(suite.allow).items())),
+    )

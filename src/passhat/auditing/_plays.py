@@ -1,0 +1,94 @@
+"""Everything that is played on one task: its reference, what solves nothing, mutants and restatements."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from passhat.auditing._bench import Agent, Bench, Played
+from passhat.auditing._restating import restatements
+from passhat.auditing._standins import babbler, stand_ins
+from passhat.auditing._state import changed
+from passhat.auditing._steps import Mutant, Mutator
+from passhat.facts import Task, canonical_json
+
+BABBLE = "tells all it has seen"
+
+
+@dataclass
+class TaskPlays:
+    """The plays on one task."""
+
+    task: Task
+    references: list[Played] = field(default_factory=list)
+    stand_ins: dict[str, Played] = field(default_factory=dict)
+    babble: Played | None = None
+    mutants: list[tuple[Mutant, Played]] = field(default_factory=list)
+    restated: list[tuple[str, Played]] = field(default_factory=list)
+
+    @property
+    def reference(self) -> Played | None:
+        """The first play of the reference when all plays of it passed: what mutants are held against."""
+        good = bool(self.references) and all(play.passed for play in self.references)
+        return self.references[0] if good else None
+
+    @property
+    def volatile(self) -> frozenset[str]:
+        """Parts of the final state that differ between plays of the same reference."""
+        first = self.references[0].state
+        return frozenset().union(*(changed(first, play.state) for play in self.references[1:]))
+
+    def difference(self, play: Played) -> frozenset[str]:
+        """The parts of the final state in which a play differs from the reference."""
+        return changed(self.references[0].state, play.state) - self.volatile
+
+    def says_the_same(self, play: Played) -> bool:
+        """Whether a play's output is the reference's."""
+        return canonical_json(play.output) == canonical_json(self.references[0].output)
+
+    def all(self) -> list[Played]:
+        """Every play."""
+        rest = [play for _, play in self.mutants] + [play for _, play in self.restated]
+        return [*self.references, *self.stand_ins.values(), *([self.babble] if self.babble else []), *rest]
+
+
+async def play_task(bench: Bench, task: Task, mutator: Mutator, tasks: tuple[Task, ...], times: int) -> TaskPlays:
+    """Play everything on one task. Mutants and restatements only when the reference passes each time."""
+    plays = TaskPlays(task)
+    player = bench.suite.reference
+    for name, agent in stand_ins(task, tasks, player, bench.seed).items():
+        plays.stand_ins[name] = await bench.play(task, agent, twice=name in ("nothing", "all done"))
+    if player is None or task.reference is None:
+        return plays
+    for number in range(times):
+        plays.references.append(await bench.play(task, _playing(player, task.reference), number=number, twice=True))
+    if plays.reference is None:
+        return plays
+    plays.babble = await bench.play(task, babbler(player, task.reference))
+    for mutant in mutator.mutants(task):
+        plays.mutants.append((mutant, await bench.play(task, _playing(player, mutant.reference))))
+    for what, output in restatements(plays.reference.output):
+        plays.restated.append((what, await bench.play(task, _saying(player, task.reference, output))))
+    return plays
+
+
+def _playing(player: Callable[..., Any], reference: Any) -> Agent:
+    return lambda trial: player(trial, reference)
+
+
+def _saying(player: Callable[..., Any], reference: Any, output: Any) -> Agent:
+    """The reference's deeds, with another output."""
+
+    def agent(trial: Any) -> Any:
+        done = player(trial, reference)
+        if hasattr(done, "__await__"):
+
+            async def waited() -> Any:
+                await done
+                return output
+
+            return waited()
+        return output
+
+    return agent

@@ -1,0 +1,129 @@
+"""What the plays say of references and graders."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Sequence
+
+from passhat.auditing._bench import Played
+from passhat.auditing._plays import TaskPlays
+from passhat.auditing._rules import AuditFinding, finding
+from passhat.auditing._steps import steps_of, tool_of
+from passhat.facts import Grade, Role, ToolRun
+
+
+def reference_findings(plays: Sequence[TaskPlays], *, player: bool) -> Iterator[AuditFinding]:
+    """References that are missing, raise, fail, or can't be carried out."""
+    without = [each.task.id for each in plays if not player or each.task.reference is None]
+    if without:
+        why = "" if player else "; the suite has no reference=, which would play them"
+        yield finding("no-reference", f"{len(without)} of {len(plays)} tasks have no reference{why}", tasks=without)
+    working = {run.name for each in plays for play in each.references for run in _runs(play) if run.error is None}
+    for each in plays:
+        bad = [play for play in each.references if not play.passed]
+        broken = [play for play in bad if not play.ran]
+        if broken:
+            yield finding("reference-errors", f"{each.task.id}: {broken[0].why()}", tasks=[each.task.id])
+        elif bad:
+            text = f"{each.task.id}: {len(bad)} of {len(each.references)} plays of the reference fail: {bad[0].why()}"
+            yield finding("reference-fails", text, tasks=[each.task.id])
+        if each.references and not broken:
+            yield from _unrealised(each, working)
+
+
+def _unrealised(each: TaskPlays, working: set[str]) -> Iterator[AuditFinding]:
+    """Steps that were not played, or call a tool that never worked for any reference; in suites that record tools."""
+    wanted = [tool for step in steps_of(each.task) if (tool := tool_of(step))]
+    runs = _runs(each.references[0])
+    if not working or not wanted:
+        return
+    errors = {run.name: run.error for run in runs if run.error is not None}
+    for tool in dict.fromkeys(wanted):
+        if tool in errors and tool not in working:
+            text = f"{each.task.id}: {tool} works in no reference: {errors[tool]}"
+            yield finding("reference-unrealised", text, tasks=[each.task.id])
+    left_out = Counter(wanted) - Counter(run.name for run in runs)
+    if left_out:
+        names = ", ".join(left_out)
+        text = f"{each.task.id}: {left_out.total()} steps of the reference were never carried out: {names}"
+        yield finding("reference-unrealised", text, tasks=[each.task.id])
+
+
+def _runs(play: Played) -> list[ToolRun]:
+    return [event for event in play.transcript.events if isinstance(event, ToolRun)]
+
+
+def stand_in_findings(plays: Sequence[TaskPlays]) -> Iterator[AuditFinding]:
+    """Tasks that are passed without solving them."""
+    passed: dict[str, list[str]] = defaultdict(list)
+    for each in plays:
+        for name, play in each.stand_ins.items():
+            if play.passed:
+                passed[name].append(each.task.id)
+    for name, tasks in passed.items():
+        text = f"an agent that gives {name!r} passes {_some(tasks)}"
+        yield finding("stand-in-passes", text, tasks=tasks)
+
+
+def grader_findings(plays: Sequence[TaskPlays]) -> Iterator[AuditFinding]:
+    """Graders that are unsteady, fail, or say the same whatever happens."""
+    yield from _flaky(plays)
+    grades: dict[str, list[Grade]] = defaultdict(list)
+    errors: dict[str, list[tuple[str, str]]] = defaultdict(list)
+    for each in plays:
+        for play in each.all():
+            for grade in play.grades:
+                grades[grade.name].append(grade)
+        for play in [*each.references, *each.stand_ins.values()]:
+            for grade in play.grades:
+                unsure = grade.passed is None and grade.role is not Role.ADVISORY and play in each.references
+                if play.ran and (grade.error is not None or unsure):
+                    errors[grade.name].append((each.task.id, grade.error or grade.reason or "unknown"))
+    for name, found in errors.items():
+        tasks = [task for task, _ in found]
+        text = f"{name} gives no verdict in {_some(list(dict.fromkeys(tasks)))}: {found[0][1]}"
+        yield finding("grader-errors", text, tasks=tasks, graders=[name])
+    for name, given in grades.items():
+        yield from _constant(name, given)
+
+
+def _flaky(plays: Sequence[TaskPlays]) -> Iterator[AuditFinding]:
+    unsteady: dict[str, list[str]] = defaultdict(list)
+    for each in plays:
+        for play in each.all():
+            for first, second in zip(play.grades, play.again, strict=False):
+                if (first.passed, first.score_value) != (second.passed, second.score_value):
+                    unsteady[first.name].append(each.task.id)
+    for name, tasks in unsteady.items():
+        text = f"{name} judges the very same trial differently the second time, in {_some(list(dict.fromkeys(tasks)))}"
+        yield finding("grader-flaky", text, tasks=tasks, graders=[name])
+
+
+def _constant(name: str, given: Sequence[Grade]) -> Iterator[AuditFinding]:
+    verdicts = {grade.passed for grade in given}
+    role = given[0].role
+    if verdicts == {True}:
+        if {grade.evidence for grade in given} & {"requested", "returned"} or role is Role.ADVISORY:
+            why = "it is only advisory" if role is Role.ADVISORY else "it judges what a model asks for; none was there"
+            yield finding("grader-not-provoked", f"{name} passed all {len(given)} plays; {why}", graders=[name])
+        else:
+            text = f"{name} passed all {len(given)} plays, those of agents that do nothing among them"
+            yield finding("grader-always-passes", text, graders=[name])
+    elif True not in verdicts and role is not Role.ADVISORY:
+        yield finding("grader-never-passes", f"{name} passed none of {len(given)} plays", graders=[name])
+
+
+def rigid_findings(plays: Sequence[TaskPlays]) -> Iterator[AuditFinding]:
+    """Graders that refuse the reference's answer when its numbers are written differently."""
+    for each in plays:
+        for what, play in each.restated:
+            if play.passed is False:
+                names = [grade.name for grade in play.stopped_by]
+                text = f"{each.task.id}: with {what} the reference fails: {play.why()}"
+                yield finding("rigid-number", text, tasks=[each.task.id], graders=names)
+
+
+def _some(tasks: Sequence[str]) -> str:
+    """The tasks, or a few of them and how many more."""
+    shown = ", ".join(tasks[:3])
+    return shown if len(tasks) <= 3 else f"{shown} and {len(tasks) - 3} more tasks"

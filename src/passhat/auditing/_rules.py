@@ -1,0 +1,97 @@
+"""The rules of the audit, and what it finds by them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Literal
+
+import msgspec
+
+from passhat.facts import PasshatError
+
+Severity = Literal["error", "warning", "note"]
+
+RULES: dict[str, tuple[Severity, str]] = {
+    "reference-fails": ("error", "a reference solution doesn't pass its own graders each time it is played"),
+    "reference-errors": ("error", "playing a reference solution, or preparing its task, raises"),
+    "reference-unrealised": ("error", "a step of a reference solution can't be carried out"),
+    "no-reference": ("warning", "a task has no reference solution, so nothing shows that it can be solved"),
+    "stand-in-passes": ("error", "an agent that solves nothing passes a task"),
+    "grader-flaky": ("error", "a grader judges the same trial differently the second time, or in another process"),
+    "grader-errors": ("error", "a grader fails, or can't tell, on a trial that it has to judge"),
+    "grader-always-passes": ("error", "a grader that decides passed everything that was played"),
+    "grader-never-passes": ("error", "a grader passed nothing that was played, not even a reference solution"),
+    "grader-not-provoked": ("note", "a grader had no chance to fail: it judges what a model asks for"),
+    "order-blind": ("warning", "a step is needed before others, but a grader accepts it after them"),
+    "mutant-survives": ("warning", "a wrong solution that leaves another final state passes"),
+    "weak-graders": ("error", "too few of the wrong solutions fail"),
+    "argument-unjudged": ("warning", "an argument of a tool can be anything"),
+    "words-unjudged": ("note", "the reply of another task passes"),
+    "rigid-number": ("warning", "a number written in another usual way fails"),
+    "answer-in-prompt": ("error", "what the agent should find out is in what it is told"),
+    "unseen-argument": ("warning", "the reference uses something that the agent has no way to know"),
+    "unstated-assertion": ("warning", "the graders expect something that is stated nowhere the agent can look"),
+    "duplicate-input": ("warning", "two tasks ask the same thing"),
+    "unbalanced": ("warning", "nearly all tasks ask to act, or nearly all ask to leave alone"),
+    "unknown-allowance": ("warning", "the suite silences a rule or a subject that the audit didn't find"),
+}
+"""Each rule with its severity and what it is about."""
+
+_ORDER = {"error": 0, "warning": 1, "note": 2}
+
+
+class AuditError(PasshatError):
+    """A suite that can't be audited."""
+
+
+class AuditFinding(msgspec.Struct, frozen=True, omit_defaults=True):
+    """Something that is wrong with a test. ``tasks`` and ``graders`` say which; ``allowed`` is the written reason."""
+
+    rule: str
+    severity: Severity
+    message: str
+    tasks: tuple[str, ...] = ()
+    graders: tuple[str, ...] = ()
+    allowed: str | None = None
+
+
+def finding(rule: str, message: str, *, tasks: Iterable[str] = (), graders: Iterable[str] = ()) -> AuditFinding:
+    """A finding by a rule of `RULES`."""
+    return AuditFinding(rule, RULES[rule][0], message, tuple(dict.fromkeys(tasks)), tuple(dict.fromkeys(graders)))
+
+
+def settle(found: Iterable[AuditFinding], allow: Sequence[tuple[str, str]]) -> tuple[AuditFinding, ...]:
+    """The findings, errors first, those that the suite allows marked with its reason.
+
+    An allowance names a rule, or ``rule:task`` or ``rule:grader`` for that task or grader alone; a finding about
+    several is silenced for those, and stays for the others. An allowance that silences nothing is itself a finding.
+    """
+    used: set[str] = set()
+    settled: list[AuditFinding] = []
+    for each in found:
+        settled += _allowed(each, allow, used)
+    for name, _ in allow:
+        if name not in used:
+            rule = name.partition(":")[0]
+            known = "" if rule in RULES else f"; there is no rule {rule!r}: the rules are {', '.join(RULES)}"
+            settled.append(finding("unknown-allowance", f"allow={name!r} silences nothing{known}"))
+    return tuple(sorted(settled, key=lambda each: (each.allowed is not None, _ORDER[each.severity])))
+
+
+def _allowed(each: AuditFinding, allow: Sequence[tuple[str, str]], used: set[str]) -> list[AuditFinding]:
+    parts: list[AuditFinding] = []
+    tasks, graders = list(each.tasks), list(each.graders)
+    for name, reason in allow:
+        rule, _, subject = name.partition(":")
+        if rule != each.rule:
+            continue
+        if not subject or subject in graders:
+            used.add(name)
+            return [*parts, msgspec.structs.replace(each, tasks=tuple(tasks), allowed=reason)]
+        if subject in tasks:
+            used.add(name)
+            tasks.remove(subject)
+            parts.append(msgspec.structs.replace(each, tasks=(subject,), allowed=reason))
+            if not tasks:
+                return parts
+    return [*parts, msgspec.structs.replace(each, tasks=tuple(tasks))]

@@ -1,0 +1,64 @@
+"""passhat audit: tests of the tests, before money is spent."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+import click
+
+from passhat.cli import _options as options
+from passhat.cli._found import found_suites
+from passhat.cli._reports import terminal
+from passhat.summary import ExitCode
+
+if TYPE_CHECKING:
+    from passhat.auditing import Audit
+    from passhat.running import Entrance
+    from passhat.suite import FoundSuite
+
+
+@click.command("audit")
+@click.argument("paths", nargs=-1, required=True, metavar="PATH[::SUITE]...")
+@click.option(
+    "--times", type=click.IntRange(min=1), default=3, show_default=True, help="How often each reference is played."
+)
+@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Chooses the wrong solutions.")
+@click.option("--quiet", "-q", is_flag=True, help="No progress on standard error.")
+@options.as_json
+def command(paths: tuple[str, ...], times: int, seed: int, quiet: bool, as_json: bool) -> int:
+    """Test the tests of suites: references must pass; doing nothing, and wrong solutions, must fail.
+
+    PATH is a file, or a folder in which every eval_*.py is taken. No model is asked and nothing is recorded. Leaves
+    with 1 when there is an error that the suite doesn't allow (allow={"rule": "why"}).
+    """
+    from passhat.running import entrance
+
+    with entrance() as through:
+        suites = [found for path in paths for found in found_suites(path)]
+        audits = [_one(found, through, times=times, seed=seed, quiet=quiet) for found in suites]
+    if as_json:
+        _print_json(audits)
+    else:
+        from passhat.reporting import render_audit
+
+        click.echo("\n".join(render_audit(each, **terminal()) for each in audits), nl=False)
+    return max((each.exit_code for each in audits), default=ExitCode.FINE)
+
+
+def _one(found: FoundSuite, through: Entrance, *, times: int, seed: int, quiet: bool) -> Audit:
+    from passhat.auditing import audit
+
+    shows = not quiet and sys.stderr.isatty()
+
+    def progress(done: int, tasks: int) -> None:
+        click.echo(f"\r{found.suite.name}: {done} of {tasks} tasks", err=True, nl=done == tasks)
+
+    return audit(found.suite, times=times, seed=seed, through=through, progress=progress if shows else None)
+
+
+def _print_json(audits: list[Audit]) -> None:
+    import msgspec
+
+    rows = [{**msgspec.to_builtins(each), "exit_code": int(each.exit_code)} for each in audits]
+    click.echo(msgspec.json.format(msgspec.json.encode(rows[0] if len(rows) == 1 else rows)).decode())
