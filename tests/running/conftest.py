@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 import os
+import textwrap
 import urllib.error
 import urllib.request
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,8 @@ from passhat import Suite, Task, Trial
 from passhat.facts import TrialRecord
 from passhat.gateway import Gateway
 from passhat.running import Entrance, Run
+from passhat.running._models import led_to
+from passhat.suite import discover
 
 
 @pytest.fixture(scope="session")
@@ -71,3 +74,23 @@ def ask_model(trial: Trial, text: str = "hello", **fields: Any) -> str:
         with error:
             raise OSError(f"{error.code}: {error.read().decode()}") from None
     return str(reply["choices"][0]["message"]["content"])
+
+
+@pytest.fixture(scope="module")
+def run_file(tmp_path_factory: pytest.TempPathFactory, gateway: Gateway) -> Callable[..., Run]:
+    """Write a suite to a file of its own and run it, by default with each trial in a process of its own."""
+
+    def run(text: str, *, isolation: str = "process", beside: Mapping[str, str] | None = None, **options: Any) -> Run:
+        folder = tmp_path_factory.mktemp("suite")
+        for name, content in (beside or {}).items():
+            (folder / name).parent.mkdir(exist_ok=True)
+            (folder / name).write_text(content)
+        file = folder / "eval_here.py"
+        file.write_text(textwrap.dedent(text))
+        through = options.pop("through", Entrance(gateway, dict(os.environ)))
+        with led_to(through.access):
+            ((suite, *_),) = discover(file)
+        options = {"root": folder / ".passhat", "retry_wait": 0, "seed": 1, "through": through, **options}
+        return passhat.run(suite, isolation=isolation, **options)
+
+    return run

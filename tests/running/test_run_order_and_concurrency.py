@@ -38,9 +38,16 @@ def test_a_trials_seed_depends_on_nothing_but_run_seed_task_and_number() -> None
 
 
 def test_arms_of_a_comparison_stand_side_by_side_and_share_their_seeds() -> None:
-    planned = plan(TASKS[:2], 2, arms=("old", "new"))
-    assert [p.arm for p in planned] == ["old", "new"] * 4
-    assert planned[0].seed == planned[1].seed
+    planned = plan(TASKS[:2], 20, arms=("old", "new"))
+    sides = list(zip(planned[::2], planned[1::2], strict=True))
+    assert all((one.task, one.trial, one.seed) == (two.task, two.trial, two.seed) for one, two in sides)
+    assert {one.arm for one, _ in sides} == {"old", "new"}
+    assert all({one.arm, two.arm} == {"old", "new"} for one, two in sides)
+
+
+def test_which_arm_goes_first_depends_on_the_seed_only() -> None:
+    one, same, other = (plan(TASKS[:2], 20, arms=("old", "new"), seed=seed) for seed in (1, 1, 2))
+    assert [p.arm for p in one] == [p.arm for p in same] != [p.arm for p in other]
 
 
 def projection(run: Run) -> list[Any]:

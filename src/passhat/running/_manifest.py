@@ -60,6 +60,7 @@ def describe_run(
         task_splits={task.id: task.split for task in tasks if task.split != "holdout"},
         task_families={task.id: task.family for task in tasks if task.family is not None},
         arms=tuple(arms),
+        baseline=suite.baseline,
         seed=seed,
         order=order,
         concurrency=concurrency,

@@ -38,8 +38,9 @@ def plan(
     """All trials of a run in the order in which they are to start.
 
     ``order="task"`` runs all trials of a task before the next task. "round" runs trial 0 of every task, then trial 1
-    of every task, so that a drift of the provider meets all tasks alike. "shuffled" is a seeded shuffle. The arms of a
-    comparison stand side by side in all of them.
+    of every task, so that a drift of the provider meets all tasks alike. "shuffled" is a seeded shuffle. In the first
+    two the arms of a comparison stand side by side, in an order drawn anew for each task and trial: neither is always
+    first.
 
     >>> tasks = [Task("a"), Task("b")]
     >>> [(p.task.id, p.trial) for p in plan(tasks, 2, order="task")]
@@ -53,10 +54,17 @@ def plan(
         pairs = [(task, trial) for task in tasks for trial in range(trials)]
     else:
         pairs = [(task, trial) for trial in range(trials) for task in tasks]
-    triples = [(task, trial, arm) for task, trial in pairs for arm in arms]
+    triples = [(task, trial, arm) for task, trial in pairs for arm in _drawn(arms, seed, task, trial)]
     if order == "shuffled":
         random.Random(derive_seed(seed, "order")).shuffle(triples)
     return [
         PlannedTrial(task, trial, arm, derive_seed(seed, task.id, trial), position)
         for position, (task, trial, arm) in enumerate(triples)
     ]
+
+
+def _drawn(arms: Sequence[str], seed: int, task: Task, trial: int) -> Sequence[str]:
+    """The arms of one task and trial, in a random order that depends on nothing else."""
+    if len(arms) < 2:
+        return arms
+    return random.Random(derive_seed(seed, "arms", task.id, trial)).sample(arms, len(arms))

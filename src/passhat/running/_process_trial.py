@@ -186,7 +186,7 @@ class ProcessTrial:
         self._note(ended)
         seconds = self.done.seconds if self.done is not None else ended.phases.get("act", 0.0)
         transcript = self._transcript(ended, seconds)
-        output = self.done.output if self.done is not None and status is Status.COMPLETED else None
+        output = None if self.done is None or _is_late(ended, self.done) else self.done.output
         return Acted(
             status=status,
             output=output,
@@ -218,7 +218,7 @@ class ProcessTrial:
 
     def _failed(self, ended: Ended) -> tuple[ErrorInfo | None, ErrorInfo | None]:
         """The deadline that passed, and what the agent raised or did instead of returning."""
-        if ended.kind == "timeout" and (ended.phase == "act" or self.done is None):
+        if _is_late(ended, self.done):
             passed = DeadlinePassed(self.world.limits.seconds or 0.0)
             return ErrorInfo("timeout", str(passed), "DeadlinePassed"), None
         if self.done is not None and (ended.kind == "returned" or ended.phase == "close"):
@@ -280,6 +280,11 @@ def process_limits(world: World, output_bytes: int | None) -> ProcessLimits:
     return ProcessLimits(
         seconds=None, memory_bytes=limits.memory_bytes, processes=limits.processes, output_bytes=output_bytes
     )
+
+
+def _is_late(ended: Ended, done: Done | None) -> bool:
+    """Whether the agent's deadline passed; a process that says it is closing has not returned by that."""
+    return ended.kind == "timeout" and (ended.phase == "act" or done is None)
 
 
 def _died_closing(ended: Ended) -> bool:
