@@ -135,7 +135,7 @@ def test_a_remote_agent_that_is_not_told_the_key_is_unseen_and_the_transcript_sa
     Http(remote.url)(made.trial)
     (event,) = made.transcript.events
     assert isinstance(event, AgentEvent)
-    assert (event.kind, event.author) == ("unseen", "seen")
+    assert (event.kind, event.name) == ("unseen", "model calls")
     assert "doesn't carry the trial's key" in event.value
     assert "sk-trial" not in str(remote.seen)
 
