@@ -60,6 +60,9 @@ class Bench:
     def __init__(self, suite: Suite, gateway: Gateway, *, seed: int) -> None:
         from passhat.gateway import Script
 
+        def silent(*trial: Any) -> Script:
+            return Script([])
+
         self.suite = suite
         self.seed = seed
         self.plays = 0
@@ -73,7 +76,7 @@ class Bench:
             template=suite.template_path(),
             limits=suite.limits,
             gateway=gateway,
-            model=Model(lambda: Script([]), "scripted"),
+            model=Model(silent, "scripted"),
             host=dict(os.environ),
             pass_env=tuple(suite.pass_env),
             set_env=suite.set_env,

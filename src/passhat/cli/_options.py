@@ -75,3 +75,27 @@ def formatted(command: F) -> F:
     ):
         command = option(command)
     return command
+
+
+def doubled(command: F) -> F:
+    """What stands between the agent and its model."""
+    for option in (
+        click.option(
+            "--fault",
+            "faults",
+            multiple=True,
+            metavar="TEXT",
+            help="A fault: 'rate_limit rate=0.2' (repeatable).",
+        ),
+        click.option(
+            "--record",
+            type=click.Choice(["missing", "all", "none"]),
+            default="none",
+            help="What to record into the cassette (default: none, only replay).",
+        ),
+        click.option(
+            "--cassette", type=click.Path(dir_okay=False, path_type=Path), help="Replay the answers in this file."
+        ),
+    ):
+        command = option(command)
+    return command

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 )
 @click.option("--force", is_flag=True, help="Go on although tasks, graders or agent have changed.")
 @options.isolated(None)
+@options.doubled
 @options.judged
 @options.formatted
 @click.option("--quiet", "-q", is_flag=True, help="No progress on standard error.")
@@ -45,6 +46,9 @@ def command(run: str, path: str | None, root: Path, **given: Any) -> int:
             concurrency=given["concurrency"],
             model=given["model"] or (None if suite.model else manifest.model_requested),
             isolation=given["isolation"],
+            cassette=given["cassette"],
+            record=given["record"],
+            faults=given["faults"],
             force=given["force"],
             retry=[Status(word) for word in given["retry"]],
             progress=progress(quiet=given["quiet"]),

@@ -26,6 +26,8 @@ _WORST = (
     ExitCode.FINE,
 )
 
+_ASKED = ("trials", "concurrency", "seed", "order", "model", "cassette", "record", "faults", "isolation")
+
 
 @click.command("run")
 @click.argument("paths", nargs=-1, required=True, metavar="PATH[::SUITE]...")
@@ -34,6 +36,7 @@ _WORST = (
 @click.option("--seed", type=click.IntRange(min=0), metavar="N", help="The run's seed (default: drawn, and recorded).")
 @click.option("--order", type=click.Choice(["task", "round", "shuffled"]), help="The order of trials.")
 @click.option("--model", metavar="PROVIDER/NAME", help="The model that answers.")
+@options.doubled
 @click.option(
     "--retries",
     type=click.IntRange(min=0),
@@ -85,7 +88,7 @@ def _asked(given: dict[str, Any]) -> dict[str, Any]:
     """The options that decide what is run."""
     from passhat.suite import select
 
-    asked = {name: given[name] for name in ("trials", "concurrency", "seed", "order", "model", "isolation")}
+    asked = {name: given[name] for name in _ASKED}
     ids, words, tags = given["ids"], given["expression"], given["tags"]
     if ids or words or tags:
         asked["select"] = lambda tasks: select(tasks, ids=ids, k=words, tags=tags)

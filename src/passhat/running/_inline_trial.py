@@ -19,6 +19,7 @@ from passhat.running._executor import Acted
 from passhat.running._grading import FinalState, open_environment
 from passhat.running._output import TooLarge, checked_output
 from passhat.running._plan import PlannedTrial
+from passhat.running._session import open_session
 from passhat.running._verdict import is_graded, status_of
 from passhat.running._workspaces import seal, snapshot
 from passhat.trial import Recorder, Trial, Workspace
@@ -48,17 +49,7 @@ class InlineTrial:
         self.asynchronous = is_async(self.agent)
         self.recorder = Recorder(world.clock)
         self.workspace = Workspace(make_folder, world.template)
-        label = f"{planned.arm}{'/' if planned.arm else ''}{task.id}#{planned.trial}"
-        self.session = world.gateway.open(
-            world.model.mode(),
-            sink=self.recorder.add,
-            now=self.recorder.now,
-            limits=world.limits,
-            seed=planned.seed,
-            label=label,
-            workspace=lambda: self.workspace.made,
-            model=world.model.name,
-        )
+        self.session = open_session(world, planned, self.recorder, lambda: self.workspace.made)
         self.live = Trial(
             task_id=task.id,
             input=task.input,
@@ -75,7 +66,7 @@ class InlineTrial:
         )
         self.context = contextvars.copy_context()
         self.context.run(recorder_here.set, self.recorder)
-        self.thread = TrialThread(f"passhat-{label}", self.context)
+        self.thread = TrialThread(f"passhat-{self.session.label}", self.context)
         self.closing = contextlib.ExitStack()
         self.started = datetime.now(UTC).isoformat(timespec="milliseconds")
         self.before: dict[str, str] | None = None

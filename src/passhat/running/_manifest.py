@@ -77,7 +77,7 @@ def describe_run(
         sampled_from=suite.sampled_from,
         hand_picked=suite.hand_picked,
         owner=suite.owner,
-        variance=tuple(suite.variance),
+        variance=(*suite.variance, *(f"injected fault: {fault.kind}" for fault in model.faults.faults)),
         host=platform.node(),
         platform=platform.platform(),
         python=platform.python_version(),

@@ -6,7 +6,8 @@ import os
 import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
 
@@ -21,11 +22,15 @@ _SECRET = re.compile(r"(KEY|TOKEN|SECRET|PASSWORD)$")
 
 
 class Model(msgspec.Struct, frozen=True):
-    """Who answers: ``mode()`` makes the gateway's mode for one session. ``requested`` is PROVIDER/NAME or None."""
+    """Who answers: ``mode(task, trial)`` makes the gateway's mode for one session.
 
-    mode: Callable[[], Any]
+    ``requested`` is PROVIDER/NAME or None; ``faults`` strike every session.
+    """
+
+    mode: Callable[[str, int], Any]
     source: ModelSource
     requested: str | None = None
+    faults: Any = None  # passhat.gateway.Faults
 
     @property
     def name(self) -> str | None:
@@ -33,26 +38,62 @@ class Model(msgspec.Struct, frozen=True):
         return None if self.requested is None else self.requested.partition("/")[2]
 
 
-def choose_model(suite: Suite, asked: str | None, environ: Mapping[str, str]) -> Model:
+class Tape(msgspec.Struct, frozen=True):
+    """A cassette for a run: where it is, and what of it to record: "missing", "all" or "none"."""
+
+    path: Path
+    record: Literal["missing", "all", "none"] = "none"
+
+
+def choose_model(
+    suite: Suite, asked: str | None, environ: Mapping[str, str], *, tape: Tape | None = None, faults: Any = None
+) -> Model:
     """The model of a run: the suite's own, else ``asked``, else its script or simulation, else what the host names.
 
     The last is ``PASSHAT_MODEL``, and without that whatever the agent itself asks for, passed on to the base URL and
-    key that the host's environment names. Raises `RunError` when the suite and ``asked`` name different models.
+    key that the host's environment names. A cassette stands before a script or simulation, and in front of a live
+    model. Raises `RunError` when the suite and ``asked`` name different models.
     """
-    from passhat.gateway import Forward, Script, Simulate
+    from passhat.gateway import Faults, Script, Simulate
 
+    struck = Faults.of(faults)
     if suite.model and asked and suite.model != asked:
         raise RunError(f"the suite asks for model {suite.model!r} and this run for {asked!r}; name one of them only")
     named = suite.model or asked
-    if named is None and suite.script is not None:
+    if named is None and tape is None and suite.script is not None:
         replies = suite.script
-        return Model(lambda: Script(replies), "scripted")
-    if named is None and suite.simulation is not None:
+        return Model(lambda task, trial: Script(replies), "scripted", None, struck)
+    if named is None and tape is None and suite.simulation is not None:
         simulation = Simulate(suite.simulation)
-        return Model(lambda: simulation, "simulated")
+        return Model(lambda task, trial: simulation, "simulated", None, struck)
     named = named or environ.get("PASSHAT_MODEL") or None
-    forward = Forward.as_asked(environ) if named is None else Forward.to_model(named, environ)
-    return Model(lambda: forward, "live", named)
+    if tape is not None:
+        return _taped(tape, named, environ, struck)
+    forward = _forward(named, environ)
+    return Model(lambda task, trial: forward, "live", named, struck)
+
+
+def _forward(named: str | None, environ: Mapping[str, str]) -> Any:
+    from passhat.gateway import Forward
+
+    return Forward.as_asked(environ) if named is None else Forward.to_model(named, environ)
+
+
+def _taped(tape: Tape, named: str | None, environ: Mapping[str, str], faults: Any) -> Model:
+    """Recorded answers, by task and trial; live ones where the tape says so."""
+    from passhat.gateway import Cassette, Record, Replay
+
+    if tape.record == "none" and not tape.path.exists():
+        raise RunError(f"{tape.path}: there is no such cassette; make it with --record missing")
+    cassette = Cassette(tape.path)
+    if tape.record == "none":
+        return Model(lambda task, trial: Replay(cassette, task=task, trial=trial), "replayed", named, faults)
+    forward, when = _forward(named, environ), tape.record
+
+    def recording(task: str, trial: int) -> Record:
+        return Record(cassette, forward, task=task, trial=trial, when=when)
+
+    return Model(recording, "live", named, faults)
 
 
 def secrets_of(environ: Mapping[str, str]) -> tuple[str, ...]:

@@ -30,6 +30,7 @@ from passhat.running._process_orders import (
     Torn,
     Unready,
 )
+from passhat.running._session import open_session
 from passhat.running._verdict import is_graded, status_of
 from passhat.trial import Recorder
 from passhat.trial._live import CLEARED
@@ -60,17 +61,7 @@ class ProcessTrial:
         self.suite = suite
         self.place = folder / "workspace"
         self.recorder = Recorder(world.clock)
-        label = f"{planned.arm}{'/' if planned.arm else ''}{planned.task.id}#{planned.trial}"
-        self.session = world.gateway.open(
-            world.model.mode(),
-            sink=self.recorder.add,
-            now=self.recorder.now,
-            limits=world.limits,
-            seed=planned.seed,
-            label=label,
-            workspace=lambda: self.place,
-            model=world.model.name,
-        )
+        self.session = open_session(world, planned, self.recorder, lambda: self.place)
         self.started = datetime.now(UTC).isoformat(timespec="milliseconds")
         self.born = time.monotonic()
         self.made = False
@@ -156,9 +147,10 @@ class ProcessTrial:
         shared = self.world.clock is time.monotonic and self.born <= at <= time.monotonic()
         self.recorder.restart(at if shared else None)
         seconds = self.world.limits.seconds
+        self.session.ends = seconds
         if seconds is not None:
             loop = asyncio.get_running_loop()
-            timer = loop.call_later(seconds, self.session.revoke)
+            timer = loop.call_later(max(0.0, seconds - self.recorder.now()), self.session.revoke)
 
             def unhand() -> None:
                 loop.call_soon_threadsafe(timer.cancel)

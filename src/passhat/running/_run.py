@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import TYPE_CHECKING, Any, Literal, Unpack
 
 from passhat.facts import Limits, Manifest, Status, Transcript, TrialRecord
 from passhat.running._entrance import Entrance
@@ -65,6 +65,9 @@ def run(
     seed: int | None = None,
     order: Order | None = None,
     model: str | None = None,
+    cassette: Path | str | None = None,
+    record: Literal["missing", "all", "none"] = "none",
+    faults: Sequence[Any] = (),
     limits: Limits | None = None,
     select: Select | None = None,
     root: Path | str = ".passhat",
@@ -80,11 +83,12 @@ def run(
     """Execute a suite once: every task ``trials`` times, graded, recorded below ``root``.
 
     What isn't given is taken from the suite; a seed that nobody gives is drawn, and recorded. ``select(tasks)``
-    returns those to run. ``model`` is PROVIDER/NAME. ``through`` is the `entrance` inside which the suite was
-    loaded. ``retries`` bounds the re-runs after a failure of the provider or of the environment; every attempt is
-    kept, and after a failure of the provider ``retry_wait`` seconds pass, twice as many each time. ``keep_bytes``
-    is the room for workspaces, failed trials first; 0 keeps none. ``hook`` is called at each
-    `passhat.records.WritePoint`; ``clock`` gives the seconds that are measured.
+    returns those to run. ``model`` is PROVIDER/NAME. ``cassette`` replays a file of recorded answers, or records
+    into it what is ``record``: "missing" or "all". ``faults`` strike every trial, such as "rate_limit rate=0.1".
+    ``through`` is the `entrance` inside which the suite was loaded. ``retries`` bounds the re-runs after a failure
+    of the provider or of the environment; every attempt is kept, and after a failure of the provider ``retry_wait``
+    seconds pass, twice as many each time. ``keep_bytes`` is the room for workspaces, failed trials first; 0 keeps
+    none. ``hook`` is called at each `passhat.records.WritePoint`; ``clock`` gives the seconds that are measured.
 
     ``isolation`` is "inline" (trials run in this process), "process" (each in a process of its own that is killed and
     proved gone before it is graded; the suite must be at the top of a Python file) or "spawn" (the same, in a fresh
@@ -103,6 +107,9 @@ def run(
         seed=seed,
         order=order,
         model=model,
+        cassette=cassette,
+        record=record,
+        faults=faults,
         limits=limits,
         select=select,
         isolation=isolation,
@@ -130,6 +137,9 @@ def resume(
     *,
     concurrency: int | None = None,
     model: str | None = None,
+    cassette: Path | str | None = None,
+    record: Literal["missing", "all", "none"] = "none",
+    faults: Sequence[Any] = (),
     limits: Limits | None = None,
     isolation: str | None = None,
     root: Path | str = ".passhat",
@@ -156,6 +166,9 @@ def resume(
     asked = Asked(
         concurrency=concurrency,
         model=model,
+        cassette=cassette,
+        record=record,
+        faults=faults,
         limits=limits,
         isolation=isolation,
         progress=progress,

@@ -21,7 +21,7 @@ from passhat.running._executor import Executor
 from passhat.running._inline import InlineExecutor, World
 from passhat.running._job import Job
 from passhat.running._manifest import describe_run
-from passhat.running._models import choose_model, led_to, secrets_of
+from passhat.running._models import Tape, choose_model, led_to, secrets_of
 from passhat.running._plan import Order, plan
 from passhat.running._progress import Board, Progress
 from passhat.running._runner import Rules
@@ -46,6 +46,9 @@ class Options(TypedDict, total=False):
     seed: int | None
     order: Order | None
     model: str | None
+    cassette: Path | str | None
+    record: Literal["missing", "all", "none"]
+    faults: Sequence[Any]
     limits: Limits | None
     select: Select | None
     isolation: str
@@ -67,6 +70,9 @@ class Asked:
     seed: int | None = None
     order: Order | None = None
     model: str | None = None
+    cassette: Path | str | None = None
+    record: Literal["missing", "all", "none"] = "none"
+    faults: Sequence[Any] = ()
     limits: Limits | None = None
     select: Select | None = None
     isolation: str | None = "inline"
@@ -88,6 +94,10 @@ class Asked:
             raise RunError(f"retry_wait={self.retry_wait!r}: must be a number of seconds, 0 or more")
         if self.order not in (None, "task", "round", "shuffled"):
             raise RunError(f"order={self.order!r}: must be 'task', 'round' or 'shuffled'")
+        if self.record not in ("missing", "all", "none"):
+            raise RunError(f"record={self.record!r}: must be 'missing', 'all' or 'none'")
+        if self.record != "none" and self.cassette is None:
+            raise RunError(f"record={self.record!r} needs a cassette to record to")
         if self.isolation not in ISOLATIONS:
             raise RunError(f"isolation={self.isolation!r}: must be one of {', '.join(ISOLATIONS)}")
 
@@ -103,7 +113,8 @@ class Setup:
         self.tasks = tuple(selected(suite.load_tasks()))
         self.template = suite.template_path()
         self.limits = asked.limits or suite.limits
-        self.model = choose_model(suite, asked.model, self.host)
+        tape = None if asked.cassette is None else Tape(Path(asked.cassette), asked.record)
+        self.model = choose_model(suite, asked.model, self.host, tape=tape, faults=tuple(asked.faults) or None)
         self.trials = asked.trials or suite.trials
         self.order: Order = asked.order or suite.order
         self.concurrency = asked.concurrency or suite.concurrency or 1
