@@ -208,7 +208,7 @@ class Gateway:
     def _session(self, http: HttpRequest) -> Session | HttpReply:
         key = _key(http.headers)
         session = self._sessions.get(key)
-        if session is not None and not session.revoked:
+        if session is not None and session.open:
             return session
         over = session is not None or key in self._over
         if not over and key == self.process_key:

@@ -53,6 +53,7 @@ class Session:
         self.label = label
         self.limits = limits
         self.revoked = False
+        self.ends: float | None = None  # no request is let through from then on, in seconds by ``now``
         self.last_failure: str | None = None
         self.lock = threading.Lock()
         self.meter = Meter(limits)
@@ -102,6 +103,11 @@ class Session:
     def unused(self) -> tuple[str, ...]:
         """The scripted replies that nothing asked for, each described."""
         return self.player.unused()
+
+    @property
+    def open(self) -> bool:
+        """Whether another request may come: the session isn't over by the clock either."""
+        return not self.revoked and (self.ends is None or self.now() < self.ends)
 
     def revoke(self) -> None:
         """End the session: later requests are refused, and calls that are being forwarded are cancelled."""
