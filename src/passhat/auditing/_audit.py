@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from passhat.auditing._bench import Bench
+from passhat.auditing._elsewhere import elsewhere_findings
 from passhat.auditing._mutation import Equivalent, GraderScore, Mutation
 from passhat.auditing._plays import TaskPlays, play_task
 from passhat.auditing._plays_rules import grader_findings, reference_findings, rigid_findings, stand_in_findings
@@ -65,14 +66,15 @@ def audit(
     *,
     times: int = 3,
     seed: int = 0,
+    elsewhere: bool = True,
     through: Entrance | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> Audit:
     """Test the tests of a suite: no model answers, nothing is spent, nothing is recorded.
 
     Each task's reference is played ``times`` times, in this process, and has to pass; agents that solve nothing and
-    mutants of the reference have to fail. ``seed`` chooses what mutants are made of. ``progress(done, tasks)`` is
-    called after each task. Raises `AuditError` for a suite without graders.
+    mutants of the reference have to fail. ``seed`` chooses what mutants are made of. ``elsewhere``: judge in a second
+    process too. ``progress(done, tasks)`` is called after each task. Raises `AuditError` for a suite without graders.
 
     >>> from passhat import Suite, Task
     >>> from passhat.graders import exact
@@ -83,9 +85,9 @@ def audit(
     ...     reference=lambda trial, answer: answer,
     ...     graders=[exact()],
     ... )
-    >>> found = audit(suite)
+    >>> found = audit(suite, elsewhere=False)
     >>> [each.rule for each in found.findings], found.mutants.score
-    (['rigid-number'], 1.0)
+    ([], 1.0)
     """
     if not suite.graders:
         raise AuditError(f"Suite({suite.name!r}) has no graders, so there is nothing to audit; give it graders=[…]")
@@ -93,7 +95,7 @@ def audit(
         raise AuditError(f"times={times}: a reference is played at least once")
     if through is None:
         with entrance() as opened:
-            return audit(suite, times=times, seed=seed, through=opened, progress=progress)
+            return audit(suite, times=times, seed=seed, elsewhere=elsewhere, through=opened, progress=progress)
     suite.activate()
     tasks = suite.load_tasks()
     bench = Bench(suite, through.gateway, seed=seed)
@@ -109,15 +111,17 @@ def audit(
 
     with own_loop() as loop:
         plays = loop.run(play_all())
-    return _conclude(suite, bench, plays, times)
+    others = list(elsewhere_findings(suite, plays, seed=seed)) if elsewhere else []
+    return _conclude(suite, bench, plays, times, others)
 
 
-def _conclude(suite: Suite, bench: Bench, plays: list[TaskPlays], times: int) -> Audit:
+def _conclude(suite: Suite, bench: Bench, plays: list[TaskPlays], times: int, others: list[AuditFinding]) -> Audit:
     mutation = Mutation(plays)
     found = [
         *reference_findings(plays, player=suite.reference is not None),
         *stand_in_findings(plays),
         *grader_findings(plays),
+        *others,
         *mutation.findings(),
         *rigid_findings(plays),
         *task_findings(plays),

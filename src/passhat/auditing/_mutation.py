@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -19,6 +19,7 @@ from passhat.facts import Role
 
 Verdict = Literal["killed", "equivalent", "survived", "not realised"]
 _ENOUGH = 0.8
+Pair = tuple[TaskPlays, Mutant, Played]
 
 
 class Equivalent(msgspec.Struct, frozen=True):
@@ -66,9 +67,7 @@ class Mutation:
     def __init__(self, plays: Sequence[TaskPlays]) -> None:
         pairs = [(task, mutant, play) for task in plays for mutant, play in task.mutants]
         self._free = _free_arguments(pairs)
-        self._unjudged = frozenset().union(
-            *(task.difference(play) for task, mutant, play in pairs if (mutant.tool, mutant.argument) in self._free)
-        )
+        self._unjudged = _unjudged_parts(pairs, self._free)
         self._anchors = _anchors(plays)
         self.judged = [self._judge(task, mutant, play) for task, mutant, play in pairs]
 
@@ -84,7 +83,7 @@ class Mutation:
             return Judged(mutant, play, task, "equivalent", "the same final state and the same answer")
         if not difference:
             return Judged(mutant, play, task, "equivalent", "the same final state; this task wants no certain words")
-        if difference <= self._unjudged:
+        if difference <= self._unjudged or (mutant.tool, mutant.argument) in self._free:
             names = ", ".join(sorted({part.rpartition("/")[2] for part in difference}))
             return Judged(mutant, play, task, "equivalent", f"only {names} differs, which no grader looks at")
         return Judged(mutant, play, task, "survived", f"{', '.join(sorted(difference))} differ")
@@ -176,7 +175,7 @@ class Mutation:
 
     def _free_arguments(self) -> Iterator[AuditFinding]:
         for (tool, name), value in sorted(self._free.items()):
-            if not isinstance(value, str) or re.search(r"\d|@|_", value):
+            if not isinstance(value, str) or _is_code(value):
                 text = f"{name} of {tool} can be anything: no grader failed when it was altered (once {value!r})"
                 yield finding("argument-unjudged", text)
 
@@ -200,6 +199,16 @@ class Mutation:
             yield finding("order-blind", f"{text} (in {len(tasks)} tasks)", tasks=tasks, graders=[grader])
 
 
+def _is_code(value: str) -> bool:
+    """Whether a text is an id, an address or the like: prose may be anything.
+
+    >>> _is_code("JMP-NAVY-L2"), _is_code("305 Oak Lane, Evanston"), _is_code("Two blankets, 12800 cents.")
+    (True, True, False)
+    """
+    parts = value.split()
+    return bool(re.search(r"[\d@_]", parts[0] if parts else "")) and not value.rstrip().endswith(".")
+
+
 def _anchors(plays: Sequence[TaskPlays]) -> list[TaskPlays]:
     return [task for task in plays if task.reference is not None]
 
@@ -219,7 +228,20 @@ def _kind(name: str, anchors: Sequence[TaskPlays], failed: Sequence[Judged]) -> 
     return "state" if sum(bool(each.difference) for each in failed) * 2 > len(failed) else "answer"
 
 
-def _free_arguments(pairs: Sequence[tuple[TaskPlays, Mutant, Played]]) -> dict[tuple[str, str], object]:
+def _unjudged_parts(pairs: Sequence[Pair], free: Mapping[tuple[str, str], object]) -> frozenset[str]:
+    """Parts of the final state that differ when a free argument does, and that no mutant failed for."""
+    parts: set[str] = set()
+    for task, mutant, play in pairs:
+        if (mutant.tool, mutant.argument) in free:
+            parts |= task.difference(play)
+    for task, _, play in pairs:
+        difference = task.difference(play)
+        if play.passed is False and len(difference) == 1:
+            parts -= difference
+    return frozenset(parts)
+
+
+def _free_arguments(pairs: Sequence[Pair]) -> dict[tuple[str, str], object]:
     """Arguments of tools whose alteration changes the final state and never fails, with one value of each."""
     killed = {(mutant.tool, mutant.argument) for _, mutant, play in pairs if mutant.argument and play.passed is False}
     return {

@@ -62,18 +62,19 @@ async def play_task(bench: Bench, task: Task, mutator: Mutator, tasks: tuple[Tas
     if player is None or task.reference is None:
         return plays
     for number in range(times):
-        plays.references.append(await bench.play(task, _playing(player, task.reference), number=number, twice=True))
+        plays.references.append(await bench.play(task, playing(player, task.reference), number=number, twice=True))
     if plays.reference is None:
         return plays
     plays.babble = await bench.play(task, babbler(player, task.reference))
     for mutant in mutator.mutants(task):
-        plays.mutants.append((mutant, await bench.play(task, _playing(player, mutant.reference))))
+        plays.mutants.append((mutant, await bench.play(task, playing(player, mutant.reference))))
     for what, output in restatements(plays.reference.output):
         plays.restated.append((what, await bench.play(task, _saying(player, task.reference, output))))
     return plays
 
 
-def _playing(player: Callable[..., Any], reference: Any) -> Agent:
+def playing(player: Callable[..., Any], reference: Any) -> Agent:
+    """An agent that plays a reference solution."""
     return lambda trial: player(trial, reference)
 
 

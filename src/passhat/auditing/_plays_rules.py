@@ -18,7 +18,8 @@ def reference_findings(plays: Sequence[TaskPlays], *, player: bool) -> Iterator[
     if without:
         why = "" if player else "; the suite has no reference=, which would play them"
         yield finding("no-reference", f"{len(without)} of {len(plays)} tasks have no reference{why}", tasks=without)
-    working = {run.name for each in plays for play in each.references for run in _runs(play) if run.error is None}
+    runs = [run for each in plays for play in each.references for run in _runs(play)]
+    working = {(run.name, _names(run)) for run in runs if run.error is None}
     for each in plays:
         bad = [play for play in each.references if not play.passed]
         broken = [play for play in bad if not play.ran]
@@ -31,16 +32,28 @@ def reference_findings(plays: Sequence[TaskPlays], *, player: bool) -> Iterator[
             yield from _unrealised(each, working)
 
 
-def _unrealised(each: TaskPlays, working: set[str]) -> Iterator[AuditFinding]:
-    """Steps that were not played, or call a tool that never worked for any reference; in suites that record tools."""
+def _unrealised(each: TaskPlays, working: set[tuple[str, frozenset[str]]]) -> Iterator[AuditFinding]:
+    """Steps that were not played, were blocked, or make a call of a form that works in no reference.
+
+    A call that only fails here may be meant to. Nothing is said of suites that don't record their tools.
+    """
     wanted = [tool for step in steps_of(each.task) if (tool := tool_of(step))]
     runs = _runs(each.references[0])
     if not working or not wanted:
         return
-    errors = {run.name: run.error for run in runs if run.error is not None}
-    for tool in dict.fromkeys(wanted):
-        if tool in errors and tool not in working:
-            text = f"{each.task.id}: {tool} works in no reference: {errors[tool]}"
+    for run in runs:
+        if run.error is None:
+            continue
+        known = run.name in {name for name, _ in working}
+        if run.blocked or not known or (run.name, _names(run)) not in working:
+            why = (
+                "is blocked"
+                if run.blocked
+                else "works with these arguments in no reference"
+                if known
+                else "never works"
+            )
+            text = f"{each.task.id}: {run.name} {why}: {run.error}"
             yield finding("reference-unrealised", text, tasks=[each.task.id])
     left_out = Counter(wanted) - Counter(run.name for run in runs)
     if left_out:
@@ -51,6 +64,10 @@ def _unrealised(each: TaskPlays, working: set[str]) -> Iterator[AuditFinding]:
 
 def _runs(play: Played) -> list[ToolRun]:
     return [event for event in play.transcript.events if isinstance(event, ToolRun)]
+
+
+def _names(run: ToolRun) -> frozenset[str]:
+    return frozenset(run.arguments) if isinstance(run.arguments, dict) else frozenset()
 
 
 def stand_in_findings(plays: Sequence[TaskPlays]) -> Iterator[AuditFinding]:
@@ -74,9 +91,9 @@ def grader_findings(plays: Sequence[TaskPlays]) -> Iterator[AuditFinding]:
         for play in each.all():
             for grade in play.grades:
                 grades[grade.name].append(grade)
-        for play in [*each.references, *each.stand_ins.values()]:
+        for place, play in enumerate([*each.references, *each.stand_ins.values()]):
             for grade in play.grades:
-                unsure = grade.passed is None and grade.role is not Role.ADVISORY and play in each.references
+                unsure = grade.passed is None and grade.role is not Role.ADVISORY and place < len(each.references)
                 if play.ran and (grade.error is not None or unsure):
                     errors[grade.name].append((each.task.id, grade.error or grade.reason or "unknown"))
     for name, found in errors.items():

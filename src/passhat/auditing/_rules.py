@@ -21,6 +21,7 @@ RULES: dict[str, tuple[Severity, str]] = {
     "grader-errors": ("error", "a grader fails, or can't tell, on a trial that it has to judge"),
     "grader-always-passes": ("error", "a grader that decides passed everything that was played"),
     "grader-never-passes": ("error", "a grader passed nothing that was played, not even a reference solution"),
+    "not-elsewhere": ("note", "graders weren't compared with those in another process"),
     "grader-not-provoked": ("note", "a grader had no chance to fail: it judges what a model asks for"),
     "order-blind": ("warning", "a step is needed before others, but a grader accepts it after them"),
     "mutant-survives": ("warning", "a wrong solution that leaves another final state passes"),

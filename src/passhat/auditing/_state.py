@@ -1,7 +1,8 @@
-"""The final state of a trial as comparable parts: a column of a database table, or a file."""
+"""The final state of a trial as comparable parts: a column of a table, a member of a JSON object, or a file."""
 
 from __future__ import annotations
 
+import json
 import sqlite3
 from collections.abc import Mapping
 from contextlib import closing
@@ -18,8 +19,8 @@ _JOURNALS = ("-wal", "-shm", "-journal")
 def state_of(folder: Path | None) -> State:
     """A mark for each part of what is in ``folder``; equal marks mean equal content.
 
-    A file is one part, an SQLite file one part for each column of each table: its bytes differ after a change that was
-    undone.
+    An SQLite file has a part for each column of each table (its bytes differ even after a change that was undone), a
+    JSON object one for each member; any other file is one part.
     """
     if folder is None:
         return {}
@@ -28,11 +29,11 @@ def state_of(folder: Path | None) -> State:
         path = folder / name
         if name.endswith(_JOURNALS):
             continue
-        columns = _columns(path) if path.is_file() and not path.is_symlink() and _is_sqlite(path) else None
-        if columns is None:
+        inside = None if path.is_symlink() or not path.is_file() else _inside(path)
+        if inside is None:
             parts[name] = mark
         else:
-            parts.update({f"{name}/{column}": value for column, value in columns.items()})
+            parts.update({f"{name}/{inner}": value for inner, value in inside.items()})
     return parts
 
 
@@ -53,6 +54,19 @@ def table_of(part: str) -> str:
     """
     head, slash, tail = part.rpartition("/")
     return f"{head}/{tail.partition('.')[0]}" if slash and head.endswith((".db", ".sqlite", ".sqlite3")) else part
+
+
+def _inside(path: Path) -> dict[str, str] | None:
+    """The parts of a file, None for one that has none."""
+    if _is_sqlite(path):
+        return _columns(path)
+    if path.suffix == ".json":
+        try:
+            data = json.loads(path.read_bytes())
+        except ValueError:
+            return None
+        return {name: digest(value) for name, value in data.items()} if isinstance(data, dict) else None
+    return None
 
 
 def _is_sqlite(path: Path) -> bool:

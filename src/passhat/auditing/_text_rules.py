@@ -16,6 +16,7 @@ from passhat.facts import Task, ToolRun, canonical_json
 _KEYS = {"expected", "expected_output", "answer", "answers", "solution", "reference", "ground_truth", "gold", "goal"}
 _RUN = 8  # words of the reference's reply in a row
 _CODE = re.compile(r"(?=[\w@.+-]*\d{2})[A-Za-z][\w@.+-]{4,}")
+_SAID = re.compile(r"\b(expected|correct|right|reference) (answer|result|output|reply|solution)\b|\bground truth\b")
 _NOT = re.compile(r"^(should|must|may)[-_ ]?(not|n.?t)\b|^(negative|refuse|refusal)$")
 _DO = re.compile(r"^(should|must)\b|^positive$")
 
@@ -35,7 +36,7 @@ def duplicate_findings(tasks: Sequence[Task]) -> Iterator[AuditFinding]:
     """Tasks whose input, written alike, and data are equal."""
     groups: dict[str, list[Task]] = defaultdict(list)
     for task in tasks:
-        groups[canonical_json([_plain(_text(task.input)), task.data])].append(task)
+        groups[canonical_json([_squeezed(_text(task.input)) or task.input, task.data])].append(task)
     for group in groups.values():
         if len(group) > 1:
             ids = [task.id for task in group]
@@ -68,9 +69,11 @@ def _leaks(task: Task, tasks: Sequence[Task], prompts: dict[str, str]) -> Iterat
         if key.lower() in _KEYS and value not in (None, "", [], {}):
             yield f"what the agent is given has a part called {key!r}"
     prompt = prompts[task.id]
+    if said := _SAID.search(prompt):
+        yield f"it says {said[0]!r}"
     for step in steps_of(task):
         words = _plain(step["say"]) if isinstance(step, dict) and isinstance(step.get("say"), str) else ""
-        if len(words.split()) >= _RUN and any(run in prompt for run in _runs_of(words)):
+        if len(words.split()) >= 4 and any(run in prompt for run in _runs_of(words)):
             yield "the words of the reference's reply are in it"
         tool = tool_of(step)
         if tool and "_" in tool and re.search(rf"\b{re.escape(tool)}\b", _text(task.input)):
@@ -95,10 +98,10 @@ def _amount_leak(task: Task, tasks: Sequence[Task]) -> Iterator[str]:
     """A number of the goal (3 digits and more) in the input, where that is rare in the suite."""
     if isinstance(task.expected, int | float | str):
         return
-    told = [other.id for other in tasks if _amounts(other) & _digits(other.input)]
+    told = [other.id for other in tasks if _amounts(other) & _digits(other)]
     if task.id in told and len(told) <= max(1, len(tasks) // 10):
-        amount = min(_amounts(task) & _digits(task.input))
-        yield f"the goal's number {amount} is in the input, which is rare in this suite"
+        amount = min(_amounts(task) & _digits(task))
+        yield f"the goal's number {amount} is in its words, which is rare in this suite"
 
 
 def _unseen(each: TaskPlays) -> Iterator[AuditFinding]:
@@ -139,15 +142,21 @@ def _unstated(each: TaskPlays) -> Iterator[AuditFinding]:
 
 def _runs_of(words: str) -> list[str]:
     each = words.split()
-    return [" ".join(each[place : place + _RUN]) for place in range(len(each) - _RUN + 1)]
+    return [" ".join(each[place : place + _RUN]) for place in range(max(1, len(each) - _RUN + 1))]
 
 
 def _amounts(task: Task) -> set[str]:
-    return {str(n) for n in _numbers(task.expected) if n >= 100}
+    """Numbers of the goal, as they are and as money that is counted in hundredths."""
+    large = [number for number in _numbers(task.expected) if number >= 100]
+    return {str(number) for number in large} | {f"{number / 100:.2f}" for number in large}
 
 
-def _digits(value: Any) -> set[str]:
-    return set(re.findall(r"(?<![\w.,-])\d{3,}(?![\w-]|[.,]\d)", _text(value)))
+def _digits(task: Task) -> set[str]:
+    """Numbers in the prose of what the agent is given."""
+    prose = [text for text in _strings([task.input, task.data]) if " " in text]
+    return {
+        number for text in prose for number in re.findall(r"(?<![\w.,-])(?:\d{3,}|\d+\.\d\d)(?![\w-]|[.,]\d)", text)
+    }
 
 
 def _numbers(value: Any) -> Iterator[float]:

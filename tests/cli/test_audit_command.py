@@ -1,0 +1,59 @@
+"""passhat audit, as a user calls it."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+Call = Callable[..., subprocess.CompletedProcess[str]]
+
+SUITE = """
+from passhat import Suite, Task
+from passhat.graders import exact
+
+tasks = [Task("a", input="one and two?", expected="three", reference="three"),
+         Task("b", input="two and two?", expected="four", reference=REFERENCE)]
+suite = Suite("sums", tasks=tasks, agent=lambda trial: None, reference=lambda trial, answer: answer, graders=[exact()])
+"""
+
+
+@pytest.fixture
+def sums(folder: Path) -> Callable[[str], str]:
+    """Write the suite with this reference for its second task."""
+
+    def write(reference: str) -> str:
+        (folder / "evals" / "eval_sums.py").write_text(SUITE.replace("REFERENCE", repr(reference)))
+        return "evals/eval_sums.py"
+
+    return write
+
+
+def test_a_sound_suite_ends_with_0_and_says_what_was_tried(passhat: Call, sums: Callable[[str], str]) -> None:
+    done = passhat("audit", sums("four"))
+    assert done.returncode == 0, done.stderr
+    assert "mutation score 1.000" in done.stdout
+    assert "none" in done.stdout
+    assert done.stderr == ""
+
+
+def test_an_error_ends_with_1(passhat: Call, sums: Callable[[str], str]) -> None:
+    done = passhat("audit", sums("five"))
+    assert done.returncode == 1, done.stderr
+    assert "reference-fails" in done.stdout
+
+
+def test_json_has_the_whole_audit(passhat: Call, sums: Callable[[str], str]) -> None:
+    done = passhat("audit", sums("four"), "--json", "--times", "2", "--seed", "7")
+    found = json.loads(done.stdout)
+    assert (found["schema"], found["suite"], found["times"], found["seed"], found["exit_code"]) == (1, "sums", 2, 7, 0)
+    assert found["findings"] == []
+    assert [each["grader"] for each in found["graders"]] == ["exact"]
+    assert found["mutants"]["score"] == 1.0
+
+
+def test_a_path_without_a_suite_is_wrong_use(passhat: Call) -> None:
+    assert passhat("audit", "nowhere").returncode == 2
