@@ -61,7 +61,7 @@ def test_a_suite_keeps_what_it_was_given() -> None:
         ({"tasks": ""}, "must be the path of a file"),
         ({"tasks": lambda n: []}, "tasks: <lambda> can't be called as tasks()"),
         ({"tasks": async_tasks}, "must be a list, the path of a file, or a plain function"),
-        ({"agent": None}, "agent=None: must be a function: agent(trial)"),
+        ({"agent": None}, "neither is given"),
         ({"agent": Grader}, "agent is the class Grader; give an instance"),
         ({"agent": lambda: 1}, "<lambda> can't be called as agent(trial)"),
         ({"agent": "shop"}, "a named agent is written 'module:function'"),

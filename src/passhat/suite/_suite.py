@@ -28,7 +28,9 @@ class Suite:
 
     ``tasks`` is a list of `Task`, a JSONL or YAML file relative to the file that the suite is written in, or a
     function that returns tasks. ``agent`` is a function of the trial (plain or async), or its name
-    ``"module:function"``, imported when it is needed. ``prepare(trial)`` makes the starting state,
+    ``"module:function"``, imported when it is needed. ``agents`` in its place names two or more arms of a comparison,
+    all tried on the same tasks with the same seeds; ``baseline`` is the one that the others are compared with (the
+    first unless named). ``prepare(trial)`` makes the starting state,
     ``environment(trial)`` opens it: a context manager, or a function that returns the opened thing. ``template`` is a
     directory that each workspace starts from.
 
@@ -51,7 +53,9 @@ class Suite:
     name: str
     _: KW_ONLY
     tasks: TasksSource
-    agent: Agent | str
+    agent: Agent | str | None = None
+    agents: Mapping[str, Agent | str] | None = None
+    baseline: str | None = None
     graders: Sequence[Callable[..., Any]] = ()
     prepare: Callable[..., Any] | None = None
     environment: Callable[..., Any] | None = None
@@ -94,7 +98,7 @@ class Suite:
     def _check_work(self) -> None:
         check.suite_name(self.name)
         self._set("tasks", _tasks_source(self.tasks))
-        check.agent(self.agent)
+        self._check_agents()
         graders = check.several(self.graders, "graders", "graders")
         for index, grader in enumerate(graders):
             check.takes(grader, f"graders[{index}]", "grader(trial)")
@@ -106,6 +110,21 @@ class Suite:
         check.optional_takes(self.reference, "reference", "reference(trial, steps)", 2)
         if self.template is not None and not isinstance(self.template, str | Path):
             raise SuiteError(f"template={self.template!r}: must be the path of a directory")
+
+    def _check_agents(self) -> None:
+        if (self.agent is None) == (self.agents is None):
+            given = "both are given" if self.agent is not None else "neither is given"
+            raise SuiteError(f"a suite has an agent=…, or the agents={{name: …}} of a comparison: {given}")
+        if self.agents is None:
+            check.agent(self.agent)
+            if self.baseline is not None:
+                raise SuiteError(f"baseline={self.baseline!r}: names one of agents={{…}}, and there is one agent only")
+            return
+        self._set("agents", check.arms(self.agents))
+        if self.baseline is None:
+            self._set("baseline", next(iter(self.agents)))
+        elif self.baseline not in self.agents:
+            raise SuiteError(f"baseline={self.baseline!r}: must be one of {', '.join(map(repr, self.agents))}")
 
     def _check_model(self) -> None:
         check.optional_takes(self.simulation, "simulation", "simulation(request, rng)", 2)
@@ -161,12 +180,15 @@ class Suite:
 
     def arms(self) -> dict[str, Agent]:
         """The agents to run, by name; a suite with one agent has it under ``""``. Named agents are imported now."""
-        agent = self.agent
+        agents: Mapping[str, Any] = {"": self.agent} if self.agents is None else self.agents
+        return {name: self._agent(agent) for name, agent in agents.items()}
+
+    def _agent(self, agent: Agent | str) -> Agent:
         if not isinstance(agent, str):
-            return {"": agent}
+            return agent
         try:
             found = function_named(agent, None if self.file is None else self.folder)
-            return {"": check.takes(found, f"agent {agent!r}", "agent(trial)")}
+            return check.takes(found, f"agent {agent!r}", "agent(trial)")
         except SuiteError as error:
             raise SuiteError(f"Suite({self.name!r}): {error}") from None
 

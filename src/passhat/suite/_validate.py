@@ -93,13 +93,24 @@ def optional_takes(function: Any, field: str, call: str, count: int = 1) -> Call
     return None if function is None else takes(function, field, call, count)
 
 
-def agent(value: Any) -> Callable[..., Any] | str:
+def agent(value: Any, field: str = "agent") -> Callable[..., Any] | str:
     """A function of the trial, or the name of one as ``"module:function"``."""
     if isinstance(value, str):
         if not _AGENT_NAME.fullmatch(value):
-            raise SuiteError(f"agent={value!r}: a named agent is written 'module:function'")
+            raise SuiteError(f"{field}={value!r}: a named agent is written 'module:function'")
         return value
-    return takes(value, "agent", "agent(trial)")
+    return takes(value, field, "agent(trial)")
+
+
+def arms(value: Any) -> dict[str, Callable[..., Any] | str]:
+    """Two or more agents by name."""
+    if not isinstance(value, Mapping) or len(value) < 2:
+        raise SuiteError(f"agents={value!r}: must name two agents or more, as in {{'current': one, 'terse': other}}")
+    for name in value:
+        text(name, "name of an agent")
+        if name != name.strip() or "::" in name:
+            raise SuiteError(f"name of an agent={name!r}: no spaces at the ends, and no '::'")
+    return {name: agent(each, f"agents[{name!r}]") for name, each in value.items()}
 
 
 def model(value: Any, field: str) -> str | None:

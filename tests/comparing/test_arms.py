@@ -1,0 +1,106 @@
+"""A suite with arms, run and compared."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import passhat
+from passhat.comparing import compare
+from passhat.facts import Grade, Task
+from passhat.suite import Suite
+from passhat.summary import ExitCode, summarize
+
+SUITE = """
+from passhat import Grade, Suite, Task
+
+
+def current(trial):
+    return trial.seed % 3 > 0
+
+
+def broken(trial):
+    return False
+
+
+def passes(trial):
+    return Grade(trial.output, "")
+
+
+suite = Suite(
+    "arms",
+    tasks=[Task(f"t{i}", input=i) for i in range(10)],
+    agents={"current": current, "broken": broken},
+    graders=[passes],
+    trials=6,
+    seed=4,
+)
+"""
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> passhat.Run:
+    """Two arms that do the same with the same seed."""
+    suite = Suite(
+        "twins",
+        tasks=[Task(f"t{place}", input=place) for place in range(5)],
+        agents={"one": lambda trial: trial.seed, "two": lambda trial: trial.seed},
+        graders=[lambda trial: Grade(trial.output % 2 == 0)],
+        trials=4,
+    )
+    return passhat.run(suite, root=tmp_path / ".passhat", seed=1)
+
+
+def test_both_arms_get_the_same_seeds_and_the_manifest_names_the_baseline(run: passhat.Run) -> None:
+    assert (run.manifest.arms, run.manifest.baseline) == (("one", "two"), "one")
+    outputs = {(record.arm, record.task, record.trial): record.output for record in run.trials()}
+    assert len(outputs) == 40
+    assert all(outputs["one", task, trial] == value for (_, task, trial), value in outputs.items())
+    first = sorted(run.trials(), key=lambda record: record.order)[::2]
+    assert {record.arm for record in first} == {"one", "two"}
+
+
+def test_arms_of_one_run_are_called_by_their_names(run: passhat.Run) -> None:
+    one, two = (summarize(run.manifest, run.trials(), arm=arm) for arm in ("one", "two"))
+    found = compare(one, two)
+    assert (found.baseline, found.candidates[0].name) == ("one", "two")
+    assert (found.candidates[0].ties, found.candidates[0].pairs) == (5, 5)
+
+
+def call(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    environ = {name: value for name, value in os.environ.items() if not name.startswith(("OPENAI_", "PASSHAT_"))}
+    return subprocess.run(
+        [sys.executable, "-m", "passhat", *arguments], cwd=folder, env=environ, capture_output=True, text=True
+    )
+
+
+def test_the_command_line_runs_arms_and_compares_them(tmp_path: Path) -> None:
+    (tmp_path / "eval_arms.py").write_text(SUITE)
+    assert call(tmp_path, "run", "eval_arms.py", "-q").returncode == ExitCode.FINE
+    done = call(tmp_path, "compare", "last")
+    assert done.returncode == ExitCode.GATE_NOT_MET, done.stderr
+    assert "broken against current: worse" in done.stdout
+    data = json.loads(call(tmp_path, "compare", "last", "--json", "--baseline", "broken").stdout)
+    assert (data["baseline"], data["candidates"][0]["verdict"]) == ("broken", "better")
+    assert call(tmp_path, "compare", "last::current", "last::broken", "--margin", "99%").returncode == ExitCode.FINE
+
+
+def test_tables_are_compared_too_and_mistakes_are_named(tmp_path: Path) -> None:
+    for name, passes in (("before", 6), ("after", 0)):
+        rows = [f"t{task},{trial},{int(trial < passes)}" for task in range(8) for trial in range(6)]
+        (tmp_path / f"{name}.csv").write_text("\n".join(["task,trial,passed", *rows]) + "\n")
+    done = call(tmp_path, "compare", "before.csv", "after.csv", "--margin", "5 points")
+    assert done.returncode == ExitCode.GATE_NOT_MET, done.stderr
+    for arguments, part in (
+        (("before.csv",), "has one arm"),
+        (("before.csv", "after.csv::x"), "no arm 'x'"),
+        (("before.csv", "after.csv", "--margin", "much"), "is no difference"),
+        (("before.csv", "nothing"), "no run answers to 'nothing'"),
+    ):
+        wrong = call(tmp_path, "compare", *arguments)
+        assert (wrong.returncode, part in wrong.stderr) == (ExitCode.WRONG_USE, True), wrong.stderr
