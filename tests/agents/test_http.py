@@ -124,8 +124,8 @@ def test_a_too_long_answer_is_a_failure(bare: MakeBare, remote: Remote) -> None:
 
 
 def test_nobody_listening_is_not_the_agents_failure(bare: MakeBare) -> None:
-    with pytest.raises(AgentUnavailable, match="nobody answers at"):
-        Http(f"http://127.0.0.1:{free_port()}/")(bare().trial)
+    with free_port() as port, pytest.raises(AgentUnavailable, match="nobody answers at"):
+        Http(f"http://127.0.0.1:{port}/")(bare().trial)
 
 
 def test_a_remote_agent_that_is_not_told_the_key_is_unseen_and_the_transcript_says_so(
@@ -213,6 +213,24 @@ def test_a_server_that_does_not_start_is_the_environments_error_with_its_last_wo
     silent = Http("http://127.0.0.1:{port}/", server=["sleep", "1000"], ready_seconds=0.01)
     with pytest.raises(AgentUnavailable, match=r"didn't answer within 0\.01 seconds"):
         silent(bare().trial)
+
+
+def test_an_answer_of_somebody_elses_server_is_not_taken_for_the_agents(
+    bare: MakeBare, remote: Remote, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("passhat.agents._server._unused", lambda: remote.server.server_port)
+    agent = Http("http://127.0.0.1:{port}/", server=["sh", "-c", "read line"])
+    with pytest.raises(AgentUnavailable, match=r"ended before it answered|somebody else may have answered"):
+        agent(bare().trial)
+
+
+def test_no_two_trials_of_a_process_get_the_same_port(monkeypatch: pytest.MonkeyPatch) -> None:
+    offered = iter([5001, 5001, 5002, 5001])
+    monkeypatch.setattr("passhat.agents._server._unused", lambda: next(offered))
+    with free_port() as first, free_port() as second:
+        assert (first, second) == (5001, 5002)
+    with free_port() as third:
+        assert third == 5001
 
 
 def test_a_server_that_never_gets_ready_is_killed_at_the_deadline(only_trial: Only) -> None:

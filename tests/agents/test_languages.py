@@ -5,8 +5,10 @@ from __future__ import annotations
 import os
 import select
 import shutil
+import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -162,6 +164,30 @@ def test_it_is_killed_at_the_deadline(only_trial: Only, lifeline: tuple[Path, Ca
     assert (record.status, record.passed) == (Status.TIMEOUT, False)
     assert until_closed() == b"begun\n"
     assert [e.text for e in transcript.events if isinstance(e, OutputText)] == ["begun\n"]
+
+
+def test_cancelling_a_trial_without_a_deadline_kills_the_group_and_keeps_what_it_printed(
+    bare: Callable[..., Any], lifeline: tuple[Path, Callable[[], bytes]]
+) -> None:
+    path, until_closed = lifeline
+    made = bare()
+    agent = Command(FOREVER["shell, with a child that ignores signals"], env={"LIFELINE": str(path)})
+    ended: list[str] = []
+
+    def act() -> None:
+        try:
+            agent(made.trial)
+        except BaseException as error:
+            ended.append(type(error).__name__)
+
+    thread = threading.Thread(target=act)
+    thread.start()
+    with open(path, "rb", buffering=0) as begun:  # waits until the agent opens its end
+        assert begun.read(6) == b"begun\n"
+        made.trial.cancel()
+        thread.join(20)
+    assert ended == ["TrialCancelled"]
+    assert until_closed() == b""
 
 
 def test_a_suite_takes_a_command_as_it_takes_a_function() -> None:

@@ -95,12 +95,16 @@ class Http:
         """Ask the agent and return its output."""
         if self._server is None:
             return self._result(self._ask(trial, self.url, self._remote_headers(trial)))
-        port = free_port()
+        with free_port() as port:
+            return self._result(self._ask_own(trial, self._server, port))
+
+    def _ask_own(self, trial: Trial, server: Sequence[str], port: int) -> Answer:
+        """Ask a server of this trial's own, started now."""
         url = filled(self.url, {"port": str(port)})
         health = None if self._ready is None else urljoin(url, self._ready)
         with serving(
             trial,
-            self._server,
+            server,
             port,
             lambda: listens(port) if health is None else answers_well(health),
             here=self.here,
@@ -108,8 +112,7 @@ class Http:
             pass_env=self._pass_env,
             seconds=self._ready_seconds,
         ):
-            answer = self._ask(trial, url, self._headers)
-        return self._result(answer)
+            return self._ask(trial, url, self._headers)
 
     def _remote_headers(self, trial: Trial) -> dict[str, str]:
         try:

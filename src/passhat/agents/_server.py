@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import socket
+import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -19,8 +20,26 @@ _PRINTED = 10_000_000
 _AGAIN = 0.02  # seconds between looks, unless the server ends first
 
 
-def free_port() -> int:
-    """A port of the loopback interface that nobody uses now."""
+_lock = threading.Lock()
+_given: set[int] = set()  # ports of this process's trials: each is free until its server listens
+
+
+@contextmanager
+def free_port() -> Iterator[int]:
+    """A port of the loopback interface that nobody uses now, and that no other trial of this process gets."""
+    with _lock:
+        port = _unused()
+        while port in _given:
+            port = _unused()
+        _given.add(port)
+    try:
+        yield port
+    finally:
+        with _lock:
+            _given.discard(port)
+
+
+def _unused() -> int:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])
@@ -44,13 +63,25 @@ def serving(
     variables = {**environment_of(trial, env, pass_env), "PORT": str(port), "PWD": str(trial.workspace)}
     process = GroupedProcess(trial, command, cwd=trial.workspace, env=variables, stdin=None, most=_PRINTED)
     with ends_with(trial, process):
-        _wait_until(ready, trial, process, command[0], seconds)
+        exited = process.exited()
+        _wait_until(ready, trial, process, exited, command[0], seconds)
         yield
+        if exited.is_set() and not trial.cancelled:
+            raise AgentUnavailable(
+                f"the agent's server {command[0]} had ended when the answer came, so somebody else may have answered "
+                f"on port {port}{_printed(process)}; it must stay until it is killed"
+            )
 
 
-def _wait_until(ready: Callable[[], bool], trial: Trial, process: GroupedProcess, name: str, seconds: float) -> None:
+def _wait_until(
+    ready: Callable[[], bool],
+    trial: Trial,
+    process: GroupedProcess,
+    exited: threading.Event,
+    name: str,
+    seconds: float,
+) -> None:
     """Look until it is ready; the end of the server, and of the trial, is noticed at once."""
-    exited = process.exited()
     give_up = time.monotonic() + seconds
     while not ready():
         trial.check()
@@ -58,10 +89,13 @@ def _wait_until(ready: Callable[[], bool], trial: Trial, process: GroupedProcess
         if ended or time.monotonic() > give_up:
             process.close()
             why = "ended before it answered" if ended else f"didn't answer within {seconds:g} seconds"
-            said = process.stderr.text or process.stdout.text
-            words = f"; it printed {excerpt(said)}" if said.strip() else ""
-            raise AgentUnavailable(f"the agent's server {name} {why}{words}")
+            raise AgentUnavailable(f"the agent's server {name} {why}{_printed(process)}")
         exited.wait(_AGAIN)
+
+
+def _printed(process: GroupedProcess) -> str:
+    said = process.stderr.text or process.stdout.text
+    return f"; it printed {excerpt(said)}" if said.strip() else ""
 
 
 def listens(port: int) -> bool:
