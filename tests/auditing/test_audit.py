@@ -120,6 +120,16 @@ def test_a_grader_that_raises_is_found(audited: Auditor, till: Suite) -> None:
     assert "grader-errors" in rules(found)
 
 
+def test_a_grader_that_raises_on_no_answer_is_brittle(audited: Auditor, till: Suite) -> None:
+    found = audited(till, graders=[*till.graders, lambda trial: trial.output.startswith("I paid")])
+    assert rules(found) == {"grader-brittle"}
+    assert found.exit_code == 0
+
+
+def test_without_references_little_is_claimed(audited: Auditor, till: Suite) -> None:
+    assert rules(audited(till, reference=None)) == {"no-reference"}
+
+
 def test_an_agent_that_does_nothing_and_passes_is_found(audited: Auditor, till: Suite) -> None:
     task = Task("leave", input="Only saying hello.", expected={}, reference=[{"say": "Hello!"}])
     found = audited(till, tasks=[*till.load_tasks(), task], graders=till.graders[:1])

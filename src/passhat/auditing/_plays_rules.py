@@ -85,23 +85,32 @@ def stand_in_findings(plays: Sequence[TaskPlays]) -> Iterator[AuditFinding]:
 def grader_findings(plays: Sequence[TaskPlays]) -> Iterator[AuditFinding]:
     """Graders that are unsteady, fail, or say the same whatever happens."""
     yield from _flaky(plays)
+    yield from _without_verdict(plays)
     grades: dict[str, list[Grade]] = defaultdict(list)
-    errors: dict[str, list[tuple[str, str]]] = defaultdict(list)
     for each in plays:
         for play in each.all():
             for grade in play.grades:
                 grades[grade.name].append(grade)
-        for place, play in enumerate([*each.references, *each.stand_ins.values()]):
-            for grade in play.grades:
-                unsure = grade.passed is None and grade.role is not Role.ADVISORY and place < len(each.references)
-                if play.ran and (grade.error is not None or unsure):
-                    errors[grade.name].append((each.task.id, grade.error or grade.reason or "unknown"))
-    for name, found in errors.items():
-        tasks = [task for task, _ in found]
-        text = f"{name} gives no verdict in {_some(list(dict.fromkeys(tasks)))}: {found[0][1]}"
-        yield finding("grader-errors", text, tasks=tasks, graders=[name])
+    solved = any(each.references for each in plays)
     for name, given in grades.items():
-        yield from _constant(name, given)
+        yield from _constant(name, given, solved=solved)
+
+
+def _without_verdict(plays: Sequence[TaskPlays]) -> Iterator[AuditFinding]:
+    """Graders that fail on references, or can't tell; and those that fail on what solves nothing."""
+    errors: dict[tuple[str, str], list[tuple[str, str]]] = defaultdict(list)
+    for each in plays:
+        kinds = [("grader-errors", play) for play in each.references]
+        kinds += [("grader-brittle", play) for play in each.stand_ins.values()]
+        for rule, play in kinds:
+            for grade in play.grades if play.ran else ():
+                unsure = grade.passed is None and rule == "grader-errors" and grade.role is not Role.ADVISORY
+                if grade.error is not None or unsure:
+                    errors[rule, grade.name].append((each.task.id, grade.error or grade.reason or "unknown"))
+    for (rule, name), found in errors.items():
+        tasks = list(dict.fromkeys(task for task, _ in found))
+        what = "gives no verdict" if rule == "grader-errors" else "gives no verdict on an agent that solves nothing"
+        yield finding(rule, f"{name} {what}, in {_some(tasks)}: {found[0][1]}", tasks=tasks, graders=[name])
 
 
 def _flaky(plays: Sequence[TaskPlays]) -> Iterator[AuditFinding]:
@@ -116,7 +125,7 @@ def _flaky(plays: Sequence[TaskPlays]) -> Iterator[AuditFinding]:
         yield finding("grader-flaky", text, tasks=tasks, graders=[name])
 
 
-def _constant(name: str, given: Sequence[Grade]) -> Iterator[AuditFinding]:
+def _constant(name: str, given: Sequence[Grade], *, solved: bool) -> Iterator[AuditFinding]:
     verdicts = {grade.passed for grade in given}
     role = given[0].role
     if verdicts == {True}:
@@ -126,7 +135,7 @@ def _constant(name: str, given: Sequence[Grade]) -> Iterator[AuditFinding]:
         else:
             text = f"{name} passed all {len(given)} plays, those of agents that do nothing among them"
             yield finding("grader-always-passes", text, graders=[name])
-    elif True not in verdicts and role is not Role.ADVISORY:
+    elif solved and True not in verdicts and role is not Role.ADVISORY:
         yield finding("grader-never-passes", f"{name} passed none of {len(given)} plays", graders=[name])
 
 
