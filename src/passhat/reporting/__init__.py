@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from passhat.reporting._json import render_json
     from passhat.reporting._junit import render_junit
     from passhat.reporting._markdown import render_markdown
+    from passhat.reporting._plan import render_plan
     from passhat.reporting._progress import ProgressLine
     from passhat.reporting._runs import render_runs, render_trials
     from passhat.reporting._terminal import render_terminal
@@ -36,6 +37,7 @@ _HOME = {
     "render_json": "_json",
     "render_junit": "_junit",
     "render_markdown": "_markdown",
+    "render_plan": "_plan",
     "render_runs": "_runs",
     "render_terminal": "_terminal",
     "render_trial": "_trial",
@@ -55,6 +57,7 @@ __all__ = [
     "render_json",
     "render_junit",
     "render_markdown",
+    "render_plan",
     "render_runs",
     "render_terminal",
     "render_trial",
