@@ -89,7 +89,16 @@ def test_a_check_that_is_blind_for_the_order_is_found(audited: Auditor, till: Su
     found = audited(till, graders=[till.graders[0], blind])
     [one] = [each for each in found.findings if each.rule == "order-blind"]
     assert one.graders == ("unlocked",)
+    assert {each.grader: each.kind for each in found.graders} == {"paid": "state", "unlocked": "trace"}
     assert len(one.tasks) == 3
+
+
+def test_what_a_plain_function_judges_is_seen_from_what_it_fails(audited: Auditor, till: Suite) -> None:
+    def unlocked(trial: Any) -> bool:
+        return any(call.name == "unlock" for call in trial.transcript.tool_calls)
+
+    found = audited(till, graders=[*till.graders, unlocked])
+    assert [each.kind for each in found.graders if each.grader == "unlocked"] == ["trace"]
 
 
 def test_a_grader_that_always_passes_is_found(audited: Auditor, till: Suite) -> None:

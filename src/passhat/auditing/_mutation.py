@@ -225,7 +225,10 @@ def _kind(name: str, anchors: Sequence[TaskPlays], failed: Sequence[Judged]) -> 
         return "state" if "state" in named else "answer" if "answer" in named else "trace"
     if not failed:
         return "trace"
-    return "state" if sum(bool(each.difference) for each in failed) * 2 > len(failed) else "answer"
+    if sum(bool(each.difference) for each in failed) * 2 > len(failed):
+        return "state"
+    words = sum(not each.difference and not each.plays.says_the_same(each.play) for each in failed)
+    return "answer" if words * 2 > len(failed) else "trace"
 
 
 def _unjudged_parts(pairs: Sequence[Pair], free: Mapping[tuple[str, str], object]) -> frozenset[str]:
