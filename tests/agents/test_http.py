@@ -218,10 +218,15 @@ def test_a_server_that_does_not_start_is_the_environments_error_with_its_last_wo
 def test_an_answer_of_somebody_elses_server_is_not_taken_for_the_agents(
     bare: MakeBare, remote: Remote, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    def ready_when_ours_has_ended(ready: Any, trial: Any, process: Any, exited: threading.Event, *_: Any) -> None:
+        assert exited.wait(20)
+
     monkeypatch.setattr("passhat.agents._server._unused", lambda: remote.server.server_port)
-    agent = Http("http://127.0.0.1:{port}/", server=["sh", "-c", "read line"])
-    with pytest.raises(AgentUnavailable, match=r"ended before it answered|somebody else may have answered"):
+    monkeypatch.setattr("passhat.agents._server._wait_until", ready_when_ours_has_ended)
+    agent = Http("http://127.0.0.1:{port}/", server=["sh", "-c", "echo port is taken; exit 1"])
+    with pytest.raises(AgentUnavailable, match="had ended when the answer came, so somebody else may have answered"):
         agent(bare().trial)
+    assert len(remote.seen) == 1
 
 
 def test_no_two_trials_of_a_process_get_the_same_port(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -100,6 +100,11 @@ def test_a_fact_can_name_the_words_that_ask_for_it() -> None:
     assert role_break("It's AB12", before, [Fact("booking", "AB12", asked=("booking code",))]) is not None
 
 
+def test_what_was_told_once_may_be_said_again() -> None:
+    told = [Message("user", "My order is A1."), Message("assistant", "Hm.")]
+    assert role_break("A1, as I said.", told, [Fact("order", "A1")]) is None
+
+
 def test_the_agents_own_words_come_back_only_from_a_user_that_lost_its_role() -> None:
     words = "Your refund of 20 dollars for order A1 was issued today."
     assert role_break(words.upper(), [Message("assistant", words)]) == "it repeated the agent's message"
