@@ -36,7 +36,7 @@ asks = Suite(
     script=[say("42")], graders=[exact()],
 )
 stuck = Suite(
-    "stuck", tasks=[Task("t", input="")], limits=Limits(seconds=0.7), graders=[exact()],
+    "stuck", tasks=[Task("t", input="")], limits=Limits(seconds=2), graders=[exact()],
     agent=Command(["sh", "-c", "echo begun; sleep 1000"]),
 )
 talks = Suite(
