@@ -142,7 +142,7 @@ def test_an_interrupted_run_is_resumed_and_no_finished_trial_runs_again(passhat:
     path = folder / "evals" / "eval_words.py"
     stop = "if (trial.task_id, trial.number) == ('never', 1) and not os.path.exists('go'): os.kill(os.getpid(), 9)"
     path.write_text("import os\n" + path.read_text().replace("    sent = [", f"    {stop}\n    sent = ["))
-    assert passhat("run", "evals", "--seed", "3", "-q").returncode == -9
+    assert passhat("run", "evals", "--seed", "3", "-q", "--isolation", "inline").returncode == -9
     before = json.loads(passhat("show", "last", "--json").stdout)
     (folder / "go").touch()
     done = passhat("resume", "--json", "-q")

@@ -44,7 +44,7 @@ _ASKED = ("trials", "concurrency", "seed", "order", "model", "cassette", "record
     show_default=True,
     help="Re-runs after such failures as a provider's.",
 )
-@options.isolated("inline")
+@options.isolated("process")
 @options.chosen
 @options.judged
 @options.formatted
