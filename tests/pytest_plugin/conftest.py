@@ -1,5 +1,7 @@
 """What every test of the plugin needs."""
 
+import sys
+
 import numpy  # noqa: F401 - loaded before pytester saves the modules: it can't be loaded twice in one process
 import openai.resources.chat  # noqa: F401 - slow to load, and so loaded once
 import pytest
@@ -15,6 +17,9 @@ import passhat.pytest_plugin._running  # noqa: F401
 def little_sessions(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """The little sessions have a setting that pytest-asyncio asks for, and no plugins but those that they name."""
     if "pytester" in request.fixturenames:
+        for name, module in list(sys.modules.items()):
+            if "/examples/" in (getattr(module, "__file__", None) or ""):
+                monkeypatch.delitem(sys.modules, name)  # an example's `agent` must not stand in for a little one
         pytester: pytest.Pytester = request.getfixturevalue("pytester")
         pytester.makeini("[pytest]\nasyncio_default_fixture_loop_scope = function")
         monkeypatch.setenv("PYTEST_ADDOPTS", "-p no:randomly -p no:rerunfailures -p no:cov -p no:hypothesispytest")
