@@ -301,3 +301,27 @@ def test_a_session_without_trials_prints_and_writes_nothing(pytester: pytest.Pyt
     result.assert_outcomes(passed=1)
     assert "passhat" not in result.stdout.str().replace("plugins: ", "").replace("passhat-0", "")
     assert not (pytester.path / ".passhat").exists()
+
+
+def test_a_session_without_trials_loads_four_modules_and_nothing_heavy(pytester: pytest.Pytester) -> None:
+    pytester.makeconftest(
+        """
+        import sys
+
+        def pytest_unconfigure(config):
+            heavy = ("numpy", "scipy", "httpx2", "msgspec", "starlette", "uvicorn", "yaml", "rich", "pydantic")
+            with open("loaded.txt", "w") as file:
+                for name in sorted(sys.modules):
+                    if name.split(".")[0] in ("passhat", *heavy):
+                        print(name, file=file)
+        """
+    )
+    pytester.makepyfile("def test_plain():\n    pass\n")
+    pytester.runpytest_subprocess("-p", "no:anyio").assert_outcomes(passed=1)
+    loaded = (pytester.path / "loaded.txt").read_text().split()
+    assert loaded == [
+        "passhat",
+        "passhat.pytest_plugin",
+        "passhat.pytest_plugin._fixtures",
+        "passhat.pytest_plugin._keys",
+    ]

@@ -14,7 +14,7 @@ import pytest
 from _pytest.reports import CollectErrorRepr
 
 from passhat.pytest_plugin._arms import name_arms
-from passhat.pytest_plugin._keys import ALONE, ARM, CASE, MARK, MEMBERS, NUMBER, TASK, TRIALS
+from passhat.pytest_plugin._keys import ALONE, ARM, CASE, MARK, MARKS, MEMBERS, NUMBER, TASK, TRIALS
 from passhat.pytest_plugin._marks import TrialsMark, read
 
 PARAMETER = "_passhat_trial"
@@ -123,7 +123,10 @@ def link(nodes: Iterable[Any]) -> None:
 def _mark_of(item: pytest.Item) -> TrialsMark:
     mark = item.get_closest_marker("trials")
     assert mark is not None
-    return read(mark, item.nodeid, item.config.getoption("passhat_trials"))
+    known: dict[int, tuple[pytest.Mark, TrialsMark]] = item.config.stash.setdefault(MARKS, {})
+    if id(mark) not in known:
+        known[id(mark)] = mark, read(mark, item.nodeid, item.config.getoption("passhat_trials"))
+    return known[id(mark)][1]
 
 
 class Selecting:

@@ -5,15 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+import msgspec
 import pytest
 from _pytest._code.code import ReprFileLocation, TerminalRepr
 from _pytest._io import TerminalWriter
 
-from passhat.facts import Manifest
+from passhat.facts import Manifest, ModelSource
 from passhat.pytest_plugin._cases import case_of, without_group
 from passhat.pytest_plugin._parts import FAILURES, Part
 from passhat.pytest_plugin._recording import Recording
 from passhat.pytest_plugin._verdict import CaseVerdict, TrialParts, decide_case
+
+_LISTED = 50  # from here on only cases that did not pass are listed
 
 
 class _Case:
@@ -77,7 +80,7 @@ class Deciding:
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         data = report.__dict__.pop("passhat", None)
         if data is not None:
-            part = Part.unpacked(data)
+            part = data if isinstance(data, Part) else Part.unpacked(data)
             report.__dict__["passhat_kind"] = part.kind
             case = self._cases.get(part.case)
             if case is not None:
@@ -117,8 +120,8 @@ class Deciding:
     def _decided(self, case: _Case) -> CaseVerdict:
         trials = [case.trials[number] for number in sorted(case.trials)]
         source = next((part.source for trial in trials for part in trial.parts if part.source != "unseen"), "unseen")
-        manifest = self._recording.manifest_for(source)
-        return decide_case(case.name, trials, manifest, self._config.getoption("passhat_undecided"))
+        policy = self._config.getoption("passhat_undecided")
+        return decide_case(case.name, trials, policy, msgspec.convert(source, ModelSource))
 
     def _report(self, case: _Case, verdict: CaseVerdict) -> None:
         self._verdicts[case.name] = verdict
@@ -183,6 +186,10 @@ class Deciding:
         if not lines:
             return
         terminalreporter.section("trials", sep="-", blue=True)
+        if len(lines) > _LISTED:
+            quiet = [name for name, verdict in self._verdicts.items() if verdict.outcome == "passed"]
+            lines = [(name, headline) for name, headline in lines if name not in quiet]
+            terminalreporter.line(f"{len(quiet)} cases passed; they are in the report")
         for name, headline in lines:
             terminalreporter.line(f"{name}  {headline}")
         for line in self._recording.closing_lines():

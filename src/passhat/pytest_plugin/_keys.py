@@ -14,6 +14,7 @@ HOST = pytest.StashKey[dict[str, str]]()  # the host's environment, before anyth
 ENVIRONMENT = pytest.StashKey[Any]()  # the variables that lead clients to the gateway
 
 MARK = pytest.StashKey[Any]()  # on each item of a case: what its marker asks for
+MARKS = pytest.StashKey[dict[int, Any]]()  # on the session: markers that were read, by identity
 NUMBER = pytest.StashKey[int]()  # on a trial: its number, from 1
 CASE = pytest.StashKey[str]()  # on a trial: the node id of its case
 MEMBERS = pytest.StashKey[list[pytest.Item]]()  # on a verdict: its trials

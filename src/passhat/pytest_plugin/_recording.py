@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
     from passhat.pytest_plugin._verdict import TrialParts
     from passhat.records import RunWriter
 
+_SECONDS = 0.25  # what a crash of the reporting process may cost
+
 
 class Recording:
     """Writes each trial when it ends. A directory that can't be written costs the record, never the session."""
@@ -25,36 +28,46 @@ class Recording:
         self._root = config.rootpath / config.getini("passhat_dir")
         self._manifest = msgspec.structs.replace(manifest, passhat=__version__, isolation="inline")
         self._writer: RunWriter | None = None
+        self._pending: list[TrialParts] = []
+        self._wrote = 0.0
         self._problem = ""
         self._seen = Seen()
         self._n: dict[str, int] = {}
         self._arms: dict[str, None] = {}
         self._secrets = secrets_of(host_environment(config))
 
-    def manifest_for(self, source: str) -> Manifest:
-        """The manifest with the model source of one case."""
-        return msgspec.structs.replace(self._manifest, model_source=source)
-
     def add(self, trial: TrialParts) -> None:
         """Record one trial."""
         task = trial.parts[0].task or trial.case
         self._n[task] = max(self._n.get(task, 0), trial.number)
         self._arms[trial.parts[0].arm] = None
-        if self._problem:
-            return
-        try:
-            if self._writer is None:
-                from passhat.records import RunWriter
+        self._pending.append(trial)
+        if time.monotonic() - self._wrote >= _SECONDS:
+            self._write()
 
-                self._writer = RunWriter.create(self._manifest, root=self._root, redact=self._secrets)
-            transcript = trial.transcript()
-            self._seen.add(transcript)
-            self._writer.append(trial.record(), transcript)
+    def _write(self) -> None:
+        """Write what is pending: many trials of no length in one go, a trial that took its time at once."""
+        pending, self._pending = self._pending, []
+        try:
+            for trial in pending if not self._problem else ():
+                self._append(trial)
         except (PasshatError, OSError) as error:
             self._problem = f"trials weren't recorded: {error}"
+        self._wrote = time.monotonic()
+
+    def _append(self, trial: TrialParts) -> None:
+        if self._writer is None:
+            from passhat.records import RunWriter
+
+            self._writer = RunWriter.create(self._manifest, root=self._root, redact=self._secrets)
+        transcript = trial.transcript()
+        if transcript.events:
+            self._seen.add(transcript)
+        self._writer.append(trial.record(), transcript if transcript.events else None)
 
     def close(self, *, whole: bool) -> None:
         """Finish the record; ``whole`` says that every case had its verdict."""
+        self._write()
         if self._writer is None:
             return
         try:

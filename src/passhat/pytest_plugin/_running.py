@@ -36,6 +36,7 @@ class Running:
     def __init__(self, config: pytest.Config) -> None:
         self._seed: int = config.getoption("passhat_seed") or 0
         self._broken: dict[str, str] = {}
+        self._shared_by_case: dict[str, tuple[str, ...]] = {}
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_protocol(self, item: pytest.Item, nextitem: pytest.Item | None) -> bool | None:
@@ -64,6 +65,9 @@ class Running:
             return report
         if report.when == "call" and item.stash.get(RUNNING, False):
             return _subtest(item, call, report)
+        if call.excinfo is None and report.when != "call" and not _keeps_evidence(item):
+            report.__dict__.pop("wasxfail", None)
+            return report
         part = self._part(item, call, report)
         if part.kind == "broken":
             self._broken[part.case] = part.message
@@ -102,10 +106,16 @@ class Running:
             undecided=mark.undecided,
             xfail=report.__dict__.pop("wasxfail", None),
             strict=call.excinfo is None and report.failed,
-            shared=_shared_fixtures(item) if report.when == "setup" else (),
+            shared=self._shared(item),
             **more,
             **(_closing_of(item) if report.when == "teardown" else {}),
         )
+
+    def _shared(self, item: pytest.Item) -> tuple[str, ...]:
+        case = item.stash[CASE]
+        if case not in self._shared_by_case:
+            self._shared_by_case[case] = _shared_fixtures(item)
+        return self._shared_by_case[case]
 
     def _leave_out(self, item: pytest.Item) -> None:
         why = f"not run: an earlier trial showed that the test itself is broken ({self._broken[item.stash[CASE]]})"
@@ -114,11 +124,13 @@ class Running:
         case, task, arm = item.stash[CASE], item.stash.get(TASK, ""), item.stash.get(ARM, "")
         rule = item.stash[MARK].rule
         part = Part(case, item.stash[NUMBER], "setup", "not_needed", why, rule=rule, task=task, arm=arm)
-        report.__dict__["passhat"] = part.packed()
+        report.__dict__["passhat"] = part.packed() if hasattr(item.config, "workerinput") else part
         item.ihook.pytest_runtest_logreport(report=report)
 
     def _verdict(self, item: pytest.Item, nextitem: pytest.Item | None) -> None:
         """Run nothing, so that fixtures of wider scopes end here; only a fault in that is reported."""
+        if nextitem is not None and nextitem.parent is item.parent:
+            return  # nothing ends here
 
         def nothing() -> None:
             return None
@@ -180,6 +192,11 @@ def _evidence_of(item: pytest.Item, kind: Kind, message: str) -> tuple[Kind, str
     return kind, message, more
 
 
+def _keeps_evidence(item: pytest.Item) -> bool:
+    """Whether the phases around the body have something to say even when nothing went wrong in them."""
+    return EVIDENCE in item.stash or RECORD in item.stash
+
+
 def _closing_of(item: pytest.Item) -> dict[str, Any]:
     """The transcript, on the last phase."""
     trial = item.stash.get(RECORD, None) or item.stash.get(EVIDENCE, None)
@@ -206,7 +223,7 @@ def _subtest(item: pytest.Item, call: pytest.CallInfo[Any], report: pytest.TestR
 
 def _soften(item: pytest.Item, report: pytest.TestReport, part: Part) -> None:
     """Report a trial that didn't pass as skipped with its reason: the verdict speaks for the case."""
-    report.__dict__["passhat"] = part.packed()
+    report.__dict__["passhat"] = part.packed() if hasattr(item.config, "workerinput") else part
     if part.kind == "passed":
         report.outcome, report.longrepr = "passed", None
     elif part.kind != "skipped":

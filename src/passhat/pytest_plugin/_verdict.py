@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -9,13 +10,17 @@ from typing import Literal
 
 import msgspec
 
-from passhat.facts import ErrorInfo, Grade, Manifest, Status, Transcript, TrialRecord, decide
+from passhat.facts import ErrorInfo, Grade, Manifest, ModelSource, Status, Transcript, TrialRecord, Usage, decide
 from passhat.pytest_plugin._marks import EVERY
 from passhat.pytest_plugin._parts import FAILURES, Kind, Part
+from passhat.suite import Gate
 from passhat.summary import ExitCode, Report, summarize
 
 Outcome = Literal["passed", "failed", "skipped", "error"]
 
+_EMPTY = Transcript()
+_COUNTED = ("pass@k", "pass^k", "missing")  # rates that are made of counts alone
+_Counts = tuple[tuple[tuple[Status, bool | None], int], ...]
 _STATUS: dict[str, Status] = {
     "passed": Status.COMPLETED,
     "failed": Status.COMPLETED,
@@ -55,8 +60,8 @@ class TrialParts:
                     return part
         return next((part for part in self.parts if part.when == "call"), self.parts[0])
 
-    def record(self) -> TrialRecord:
-        """The trial as it is stored; trials count from 0 there."""
+    @functools.cached_property
+    def _record(self) -> TrialRecord:
         first, worst = self.parts[0], self.worst()
         call = next((part for part in self.parts if part.when == "call"), None)
         where = {"task": first.task or self.case, "arm": first.arm, "trial": self.number - 1, "seed": first.seed}
@@ -73,7 +78,7 @@ class TrialParts:
             score=decide(grades).score if grades else None if passed is None else float(passed),
             grades=grades,
             output=None if call is None else call.output,
-            usage=transcript.usage,
+            usage=transcript.usage if transcript.events else Usage(),
             model=next((call.model_reported or call.model for call in reversed(transcript.model_calls)), None) or None,
             seconds=0.0 if call is None else call.seconds,
             error=None if passed or not worst.message else ErrorInfo(worst.kind, worst.message, worst.type, worst.text),
@@ -92,10 +97,14 @@ class TrialParts:
         shared = sorted({name for part in self.parts for name in part.shared})
         return (f"all trials of the case share these fixtures: {', '.join(shared)}",) if shared else ()
 
+    def record(self) -> TrialRecord:
+        """The trial as it is stored, once its last part is there; trials count from 0 there."""
+        return self._record
+
     def transcript(self) -> Transcript:
         """What the trial's model saw, empty when none was used."""
         text = next((part.transcript for part in self.parts if part.transcript), "")
-        return msgspec.json.decode(text, type=Transcript) if text else Transcript()
+        return msgspec.json.decode(text, type=Transcript) if text else _EMPTY
 
 
 @dataclass(frozen=True)
@@ -110,24 +119,51 @@ class CaseVerdict:
     report: Report | None = None
 
 
-def decide_case(case: str, trials: Sequence[TrialParts], manifest: Manifest, undecided: str | None) -> CaseVerdict:
+def decide_case(
+    case: str, trials: Sequence[TrialParts], undecided: str | None, source: ModelSource = "unseen"
+) -> CaseVerdict:
     """Judge a case whose trials have all ended; ``undecided`` is the session's own policy, which beats the marker's."""
     first = trials[0].parts[0]
     broken = next((part for trial in trials for part in trial.parts if part.kind == "broken"), None)
     if broken is not None:
         headline = f"the test itself is broken: {broken.message}"
         return CaseVerdict("error", headline, f"{headline}\n\n{broken.text}")
-    records = [msgspec.structs.replace(trial.record(), task=case, arm="") for trial in trials]
-    counted = [record for record in records if record.counts]
+    counted = [record for record in (trial.record() for trial in trials) if record.counts]
     if not counted:
         reason = next((trial.worst().message for trial in trials), "")
         return CaseVerdict("skipped", reason or "all trials were skipped", reason)
-    policy = undecided or first.undecided or "fail"
-    gates = () if first.gate is None else (first.gate,)
-    manifest = msgspec.structs.replace(manifest, task_ids=(case,), trials=len(counted), gates=gates)
-    report = summarize(manifest, counted, undecided=policy, planned=len(counted))
+    report = _report(counted, first.gate, undecided or first.undecided or "fail", source)
     verdict = _judged(first, report, trials)
     return _expected_to_fail(verdict, trials)
+
+
+def _report(records: Sequence[TrialRecord], gate: str | None, policy: str, source: ModelSource) -> Report:
+    """What the summary says of one case, as a run of its own."""
+    if gate is None or Gate.parse(gate).rate in _COUNTED:
+        counts = Counter((record.status, record.passed) for record in records)
+        return _report_on_counts(tuple(sorted(counts.items(), key=repr)), gate, policy, source)
+    return _summed([msgspec.structs.replace(record, task="case", arm="") for record in records], gate, policy, source)
+
+
+@functools.lru_cache(4096)
+def _report_on_counts(counts: _Counts, gate: str | None, policy: str, source: ModelSource) -> Report:
+    """Cases with equal counts get equal reports, as long as nothing but counts is asked for."""
+    outcomes = [outcome for outcome, count in counts for _ in range(count)]
+    records = [TrialRecord("case", number, *outcome) for number, outcome in enumerate(outcomes)]
+    return _summed(records, gate, policy, source)
+
+
+def _summed(records: Sequence[TrialRecord], gate: str | None, policy: str, source: ModelSource) -> Report:
+    manifest = Manifest(
+        run_id="",
+        suite="case",
+        kind="regression",
+        model_source=source,
+        task_ids=("case",),
+        trials=len(records),
+        gates=() if gate is None else (gate,),
+    )
+    return summarize(manifest, records, ks=(), undecided=policy, planned=len(records))
 
 
 def _judged(first: Part, report: Report, trials: Sequence[TrialParts]) -> CaseVerdict:
