@@ -18,6 +18,7 @@ _COMMANDS = {
     "audit": "Test the tests of a suite, before money is spent.",
     "compare": "Compare runs, arms or tables with a baseline: did it get better?",
     "gateway": "Play a scripted model to agents in any language.",
+    "history": "Show a suite over time: rates by run, and what changed.",
     "plan": "Say how many tasks and trials a comparison needs, and what they cost.",
     "report": "Show what a run, or a table of outcomes, says.",
     "resume": "Go on with a run that was interrupted.",

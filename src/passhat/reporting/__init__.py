@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from passhat.reporting._comparison import render_comparison
     from passhat.reporting._console import Look, look_of
     from passhat.reporting._expected import render_expected
+    from passhat.reporting._history import render_history
     from passhat.reporting._html import render_html
     from passhat.reporting._json import render_json
     from passhat.reporting._junit import render_junit
@@ -33,6 +34,7 @@ _HOME = {
     "render_comparison": "_comparison",
     "render_audit": "_audit",
     "render_expected": "_expected",
+    "render_history": "_history",
     "render_html": "_html",
     "render_json": "_json",
     "render_junit": "_junit",
@@ -53,6 +55,7 @@ __all__ = [
     "render_audit",
     "render_comparison",
     "render_expected",
+    "render_history",
     "render_html",
     "render_json",
     "render_junit",

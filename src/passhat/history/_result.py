@@ -1,0 +1,96 @@
+"""The one object that holds a suite's history. Encoded as JSON it is ``history --json``."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import msgspec
+
+from passhat.summary import Finding, GateRow
+
+SCHEMA = 1
+Range = tuple[float, float]
+CountPair = tuple[int, int]
+
+
+class Point(msgspec.Struct, frozen=True, kw_only=True):
+    """One run, or one arm of it: pass@1 with both intervals. ``commit`` ends in "+" when the tree was dirty.
+
+    ``stale`` says why the run doesn't measure what the newest one does (other tasks, other graders), if it doesn't.
+    """
+
+    run: str
+    arm: str
+    path: str
+    started: str
+    state: str
+    host: str
+    commit: str | None
+    model: str | None
+    models_reported: tuple[str, ...]
+    model_source: str
+    tasks: int
+    trials: int
+    missing: int
+    pass_at_1: float | None
+    these_tasks: Range | None
+    tasks_like_these: Range | None
+    stale: str
+    gates: tuple[str, ...]
+
+
+class Change(msgspec.Struct, frozen=True):
+    """A task that may be named as changed between two runs, counts as [passed, trials]."""
+
+    task: str
+    before: CountPair
+    after: CountPair
+    q: float
+    change: Literal["better", "worse"]
+
+
+class Changes(msgspec.Struct, frozen=True, kw_only=True):
+    """What changed between two runs, over the ``shared`` tasks that both measured and that are still the same."""
+
+    before: str
+    after: str
+    shared: int
+    redefined: tuple[str, ...]
+    added: tuple[str, ...]
+    removed: tuple[str, ...]
+    tasks: tuple[Change, ...]
+    note: str
+
+
+class Reruns(msgspec.Struct, frozen=True, kw_only=True):
+    """Runs of one commit, model, set of tasks and graders, taken together: each is another look.
+
+    ``gates`` are judged over all their trials, each look at its share of the error. ``true_error`` is the chance that
+    at least one of so many separate looks meets a bar that the agent only just fails.
+    """
+
+    commit: str
+    runs: tuple[str, ...]
+    trials: int
+    pass_at_1: float | None
+    these_tasks: Range | None
+    true_error: float
+    gates: tuple[GateRow, ...]
+    message: str
+
+
+class History(msgspec.Struct, frozen=True, kw_only=True):
+    """The runs of a suite, oldest first, and what changed."""
+
+    schema: int = SCHEMA
+    suite: str
+    level: float
+    runs: tuple[Point, ...]
+    since_last: Changes | None
+    since: Changes | None
+    reruns: tuple[Reruns, ...]
+    findings: tuple[Finding, ...]
+
+    def to_json(self) -> bytes:
+        """The history as JSON, UTF-8, on one line."""
+        return msgspec.json.encode(self)

@@ -1,0 +1,127 @@
+"""A suite's history as an engineer reads it: a line a run, the interval drawn, then what changed."""
+
+from __future__ import annotations
+
+from rich.text import Text
+
+from passhat.history import Changes, History, Point, Reruns
+from passhat.reporting._blocks import BAD, DIM, GOOD, STRONG, WARN, Cell, Column, Page
+from passhat.reporting._console import Look
+from passhat.reporting._text import clean, count, rate, span
+
+_BAR = 15
+_LISTED = 12
+_STYLE = {"met": GOOD, "not met": BAD, "undecided": WARN, "incomplete": WARN}
+
+
+def render_history(
+    history: History, *, width: int = 80, color: bool = False, unicode: bool = True, runs: int = 20
+) -> str:
+    """The history as text for a terminal ``width`` columns wide; the newest ``runs`` runs are listed."""
+    page = Page(Look(width, color, unicode))
+    page.line((f"History of {clean(history.suite, 80)}", STRONG), (f"  {count(len(history.runs), 'run')}", DIM))
+    shown = history.runs[-runs:][::-1]
+    if len(history.runs) > len(shown):
+        page.line((f"the newest {len(shown)}", DIM), indent=2)
+    page.gap()
+    _runs(page, history, shown)
+    if history.since_last is not None:
+        _changes(page, history.since_last, "Since the run before")
+    if history.since is not None:
+        _changes(page, history.since, f"Since {clean(history.since.before, 60)}")
+    for group in history.reruns:
+        _reruns(page, group)
+    if history.findings:
+        page.heading("Findings")
+        for finding in history.findings:
+            style = WARN if finding.severity == "warning" else DIM
+            page.bullet(f"{finding.severity:<7}", style, clean(finding.message, 400))
+    return page.text()
+
+
+def _runs(page: Page, history: History, shown: tuple[Point, ...]) -> None:
+    arms = any(point.arm for point in shown)
+    models = len({_model(point) for point in history.runs}) > 1
+    hosts = len({point.host for point in history.runs}) > 1
+    columns = [Column("when (UTC)"), Column("arm", shrinks=True, most=14, least=6)][: 1 + arms]
+    columns += [Column("commit", drops=2)]
+    columns += [Column("model", shrinks=True, most=24, least=10, drops=1)] * models
+    columns += [Column("host", shrinks=True, most=14, least=6, drops=6)] * hosts
+    columns += [
+        Column("pass@1", "right"),
+        Column("these tasks", "right"),
+        Column("0" + " " * (_BAR - 2) + "1", drops=4),
+    ]
+    columns += [Column("size", drops=5), Column("", shrinks=True, most=40, least=8)]
+    page.columns(columns, [_row(point, arms=arms, models=models, hosts=hosts) for point in shown])
+
+
+def _row(point: Point, *, arms: bool, models: bool, hosts: bool) -> list[Cell]:
+    cells: list[Cell] = [point.started[:16].replace("T", " ") or clean(point.run, 16)]
+    cells += [clean(point.arm, 60)] * arms
+    commit = "" if point.commit is None else point.commit[:7] + "+" * point.commit.endswith("+")
+    cells += [commit]
+    cells += [clean(_model(point), 60)] * models
+    cells += [clean(point.host, 60)] * hosts
+    cells += [Text(rate(point.pass_at_1), STRONG), span(point.these_tasks, 2), Text(_bar(point), DIM)]
+    size = f"{point.tasks}×{round(point.trials / point.tasks)}" if point.tasks else ""
+    said = [point.stale] if point.stale else []
+    said += [f"{point.missing} missing"] * bool(point.missing)
+    said += [point.state] * (point.state != "finished")
+    return [*cells, size, Text(", ".join(said), WARN)]
+
+
+def _model(point: Point) -> str:
+    if point.model:
+        return point.model
+    names = {name.partition("@")[0] for name in point.models_reported}
+    return ", ".join(sorted(names)) or point.model_source
+
+
+def _bar(point: Point) -> str:
+    """The interval between 0 and 1."""
+    if point.these_tasks is None or point.pass_at_1 is None:
+        return ""
+    low, middle, high = (
+        round(value * (_BAR - 1)) for value in (point.these_tasks[0], point.pass_at_1, point.these_tasks[1])
+    )
+    return "".join("●" if at == middle else "─" if low <= at <= high else " " for at in range(_BAR))
+
+
+def _changes(page: Page, changes: Changes, title: str) -> None:
+    page.heading(title, f"{count(changes.shared, 'task')} in both")
+    if changes.tasks:
+        rows: list[list[Cell]] = [
+            [
+                clean(each.task, 200),
+                f"{each.before[0]}/{each.before[1]}",
+                f"{each.after[0]}/{each.after[1]}",
+                Text(each.change, GOOD if each.change == "better" else BAD),
+            ]
+            for each in changes.tasks[:_LISTED]
+        ]
+        columns = [
+            Column("task", shrinks=True, most=40),
+            Column("before", "right"),
+            Column("after", "right"),
+            Column(""),
+        ]
+        page.columns(columns, rows)
+        if len(changes.tasks) > _LISTED:
+            page.line((f"… {len(changes.tasks) - _LISTED} more", DIM), indent=2)
+    elif changes.shared and not changes.note:
+        page.line(("no task can be named as changed", DIM), indent=2)
+    if changes.note:
+        page.line((changes.note, WARN), indent=2)
+    for label, names in (("redefined", changes.redefined), ("new", changes.added), ("gone", changes.removed)):
+        if names:
+            more = f" and {len(names) - 5} more" if len(names) > 5 else ""
+            page.bullet(f"{label:<9}", DIM, ", ".join(clean(name, 40) for name in names[:5]) + more)
+
+
+def _reruns(page: Page, group: Reruns) -> None:
+    page.heading(f"Run again: commit {group.commit[:7]}", f"{len(group.runs)} runs, {count(group.trials, 'trial')}")
+    page.line(group.message, indent=2)
+    page.line(("pass@1 over all of them ", DIM), rate(group.pass_at_1), f"  {span(group.these_tasks)}", indent=2)
+    for row in group.gates:
+        page.bullet(f"{row.verdict:<9}", _STYLE[row.verdict], f"{row.gate}: {row.message}")

@@ -1,0 +1,153 @@
+"""A suite over time, from run directories."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from passhat.facts import GitState, Manifest, Status, TrialRecord
+from passhat.history import HistoryError, history
+from passhat.records import RunWriter
+from passhat.reporting import render_history
+
+NOW = datetime(2026, 12, 1, tzinfo=UTC)
+HASHES = {f"t{place}": "h" for place in range(8)}
+
+
+def record(root: Path, passes: list[int], n: int, *, day: int = 1, **fields: Any) -> str:
+    """A finished run of tasks t0, t1 … with so many passes of n trials each; its id."""
+    facts: dict[str, Any] = {"suite": "shop", "model_source": "live", "task_hashes": HASHES, "tasks_hash": "h"}
+    facts |= {"task_ids": tuple(f"t{place}" for place in range(len(passes))), "trials": n}
+    facts["started"] = f"2026-11-{day:02d}T10:00:00.000Z"
+    writer = RunWriter.create(Manifest(run_id="", **(facts | fields)), root=root)
+    for place, c in enumerate(passes):
+        for trial in range(n):
+            writer.append(TrialRecord(task=f"t{place}", trial=trial, status=Status.COMPLETED, passed=trial < c), None)
+    writer.finish("finished", seconds=1.0)
+    writer.close()
+    return writer.path.name
+
+
+def test_runs_stand_in_the_order_of_time_with_rates_and_intervals(tmp_path: Path) -> None:
+    late = record(tmp_path, [6] * 8, 6, day=20)
+    early = record(tmp_path, [3] * 8, 6, day=10)
+    found = history("shop", [tmp_path], now=NOW)
+    assert [point.run for point in found.runs] == [early, late]
+    assert [point.pass_at_1 for point in found.runs] == [0.5, 1.0]
+    assert all(point.these_tasks and point.tasks_like_these for point in found.runs)
+
+
+def test_tasks_that_changed_since_the_last_and_since_a_chosen_run_are_named(tmp_path: Path) -> None:
+    first = record(tmp_path, [0, *[8] * 7], 8, day=1)
+    record(tmp_path, [8] * 8, 8, day=2)
+    record(tmp_path, [8, 0, *[8] * 6], 8, day=3)
+    found = history("shop", [tmp_path], since=first, now=NOW)
+    assert found.since_last is not None
+    assert found.since is not None
+    assert [(each.task, each.change) for each in found.since_last.tasks] == [("t1", "worse")]
+    assert {(each.task, each.change) for each in found.since.tasks} == {("t0", "better"), ("t1", "worse")}
+
+
+def test_a_redefined_task_is_not_compared_and_older_runs_are_stale(tmp_path: Path) -> None:
+    record(tmp_path, [8] * 8, 8, day=1)
+    record(tmp_path, [0] * 8, 8, day=2, task_hashes=HASHES | {"t0": "other"}, tasks_hash="i", graders={"exact": "2"})
+    found = history("shop", [tmp_path], now=NOW)
+    assert found.since_last is not None
+    assert found.since_last.redefined == ("t0",)
+    assert found.since_last.shared == 7
+    assert found.runs[0].stale == "1 task redefined since, other graders"
+    assert found.runs[1].stale == ""
+
+
+def test_runs_from_many_machines_are_found_once_wherever_they_lie(tmp_path: Path) -> None:
+    one, two = tmp_path / "one", tmp_path / "two" / "nightly"
+    record(one, [4] * 8, 8, day=1, host="a")
+    name = record(two, [5] * 8, 8, day=2, host="b")
+    shutil.copytree(two / "runs" / name, tmp_path / "copies" / name)
+    found = history("shop", [tmp_path], now=NOW)
+    assert [point.host for point in found.runs] == ["a", "b"]
+
+
+def test_an_undecided_gate_run_again_until_green_is_counted_as_looks(tmp_path: Path) -> None:
+    same = {"git": GitState("c0ffee", False), "gates": ("pass@1 >= 0.7",)}
+    passes = [[5, 6, 4, 5, 6, 5, 4, 5], [6, 5, 5, 6, 4, 5, 6, 5], [6] * 7 + [5]]
+    for day, each in enumerate(passes, start=1):
+        record(tmp_path, each, 6, day=day, **same)
+    record(tmp_path, [6] * 8, 6, day=9, git=GitState("c0ffee", True), gates=("pass@1 >= 0.7",))
+    found = history("shop", [tmp_path], now=NOW)
+    assert len(found.reruns) == 1
+    group = found.reruns[0]
+    assert (len(group.runs), group.trials) == (3, 144)
+    assert group.true_error == pytest.approx(1 - 0.95**3)
+    assert "3 looks" in group.message
+    assert "up to 14 % of the time" in group.message
+    row = group.gates[0]
+    assert (row.looks, row.verdict) == (3, "met")
+    assert row.level == pytest.approx(1 - 0.05 / 3)
+
+
+def test_results_are_called_stale_by_age_by_tasks_and_by_the_model_served(tmp_path: Path) -> None:
+    record(tmp_path, [8] * 8, 8, day=1, models_reported={"m-1": 9}, model_requested="p/m")
+    record(tmp_path, [8] * 8, 8, day=2, models_reported={"m-2": 9}, model_requested="p/m")
+    found = history("shop", [tmp_path], current=HASHES | {"t0": "new", "t9": "h"}, now=datetime(2027, 2, 1, tzinfo=UTC))
+    rules = {finding.rule: finding for finding in found.findings}
+    assert "90 days old" in rules["stale"].message
+    assert rules["stale-tasks"].tasks == ("t0",)
+    assert rules["never-run"].tasks == ("t9",)
+    assert "answered by m-2, before by m-1" in rules["model-changed"].message
+
+
+def test_arms_have_a_line_each(tmp_path: Path) -> None:
+    writer = RunWriter.create(
+        Manifest(run_id="", suite="shop", trials=1, task_ids=("t",), arms=("a", "b"), baseline="a"), root=tmp_path
+    )
+    for arm in ("a", "b"):
+        writer.append(TrialRecord(task="t", trial=0, arm=arm, status=Status.COMPLETED, passed=arm == "b"), None)
+    writer.finish("finished", seconds=1.0)
+    writer.close()
+    assert [(point.arm, point.pass_at_1) for point in history("shop", [tmp_path]).runs] == [("a", 0.0), ("b", 1.0)]
+
+
+def test_what_is_not_there_is_named(tmp_path: Path) -> None:
+    record(tmp_path, [1], 1)
+    with pytest.raises(HistoryError, match=r"no run of suite 'shoop'.*there are runs of shop"):
+        history("shoop", [tmp_path])
+    with pytest.raises(HistoryError, match="no run answers to 'nope'"):
+        history("shop", [tmp_path], since="nope")
+
+
+def test_a_damaged_run_is_a_finding_and_the_rest_is_shown(tmp_path: Path) -> None:
+    record(tmp_path, [1], 1)
+    broken = tmp_path / "runs" / "broken"
+    broken.mkdir()
+    (broken / "run.json").write_text("{")
+    found = history("shop", [tmp_path], now=NOW)
+    assert len(found.runs) == 1
+    assert "unreadable" in [finding.rule for finding in found.findings]
+
+
+def test_the_page_shows_runs_changes_and_looks_also_in_ascii(tmp_path: Path) -> None:
+    for day in (1, 2):
+        record(tmp_path, [8 if day == 1 else 0, *[8] * 7], 8, day=day, git=GitState("c0ffee", False))
+    text = render_history(history("shop", [tmp_path], now=NOW), unicode=False)
+    assert text.isascii()
+    assert "t0       8/8    0/8  worse" in text
+    assert "Run again: commit c0ffee" in text
+
+
+def test_the_command_line_tells_the_history(tmp_path: Path) -> None:
+    record(tmp_path / ".passhat", [1, 2], 3)
+    command = [sys.executable, "-m", "passhat", "history", "shop"]
+    done = subprocess.run([*command, "--json", "--root", ".passhat"], cwd=tmp_path, capture_output=True, env=os.environ)
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["runs"][0]["pass_at_1"] == 0.5
+    wrong = subprocess.run([*command, "--since", "nothing"], cwd=tmp_path, capture_output=True, env=os.environ)
+    assert (wrong.returncode, b"no run answers" in wrong.stderr) == (2, True)
