@@ -71,10 +71,13 @@ class Deciding:
         )
         self._recording = Recording(config, self._manifest)
         known = {without_group(name) for name in ids}
+        self._trials: dict[str, tuple[_Case, int]] = {}  # by node id
         for name in ids:
             found = case_of(name)
             if found is not None and found[0] in known:
-                self._cases.setdefault(found[0], _Case(found[0])).expected.add(found[1])
+                case = self._cases.setdefault(found[0], _Case(found[0]))
+                case.expected.add(found[1])
+                self._trials[name] = case, found[1]
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
@@ -84,30 +87,28 @@ class Deciding:
             report.__dict__["passhat_kind"] = part.kind
             case = self._cases.get(part.case)
             if case is not None:
+                if not case.trials:
+                    case.location = _case_location(report.location, part.case)
                 case.take(part)
-                case.location = _case_location(report.location, part.case)
         elif str(report.when) == "???":
             self._lost(report)
 
     def _lost(self, report: pytest.TestReport) -> None:
         """A worker died in a trial: the trial is missing."""
-        found = case_of(report.nodeid)
-        case = self._cases.get(found[0]) if found is not None else None
-        if found is None or case is None:
+        if report.nodeid not in self._trials:
             return
+        case, number = self._trials[report.nodeid]
         message = "the process that ran it died"
-        case.take(Part(case.name, found[1], "???", "interrupted", message, text=report.longreprtext))
+        case.take(Part(case.name, number, "???", "interrupted", message, text=report.longreprtext))
         report.__dict__["passhat_kind"] = "interrupted"
         report.outcome = "skipped"
         report.longrepr = (case.name.partition("::")[0], 1, f"trial without a verdict: {message}")
-        self._finished(case, found[1])
+        self._finished(case, number)
 
     @pytest.hookimpl(trylast=True)
     def pytest_runtest_logfinish(self, nodeid: str) -> None:
-        found = case_of(nodeid)
-        case = self._cases.get(found[0]) if found is not None else None
-        if found is not None and case is not None:
-            self._finished(case, found[1])
+        if nodeid in self._trials:
+            self._finished(*self._trials[nodeid])
 
     def _finished(self, case: _Case, number: int) -> None:
         if number in case.finished or number not in case.trials:

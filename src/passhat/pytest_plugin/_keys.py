@@ -16,6 +16,7 @@ ENVIRONMENT = pytest.StashKey[Any]()  # the variables that lead clients to the g
 MARK = pytest.StashKey[Any]()  # on each item of a case: what its marker asks for
 MARKS = pytest.StashKey[dict[int, Any]]()  # on the session: markers that were read, by identity
 NUMBER = pytest.StashKey[int]()  # on a trial: its number, from 1
+SEED = pytest.StashKey[int]()  # on a trial: its own seed
 CASE = pytest.StashKey[str]()  # on a trial: the node id of its case
 MEMBERS = pytest.StashKey[list[pytest.Item]]()  # on a verdict: its trials
 ALONE = pytest.StashKey[bool]()  # on a trial that was asked for by its own name: an ordinary test

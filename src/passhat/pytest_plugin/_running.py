@@ -11,6 +11,7 @@ import pytest
 from _pytest.runner import runtestprotocol
 
 from passhat.facts import as_json, derive_seed
+from passhat.pytest_plugin._cases import PARAMETER
 from passhat.pytest_plugin._judging import judge_trial
 from passhat.pytest_plugin._keys import (
     ALONE,
@@ -23,6 +24,7 @@ from passhat.pytest_plugin._keys import (
     NUMBER,
     RECORD,
     RUNNING,
+    SEED,
     SUBTEST,
     TASK,
 )
@@ -76,7 +78,9 @@ class Running:
 
     def seed_of(self, item: pytest.Item) -> int:
         """The trial's own seed: no scheduling changes it, and no two trials share it."""
-        return derive_seed(self._seed, item.stash.get(TASK, item.stash[CASE]), item.stash[NUMBER])
+        if SEED not in item.stash:
+            item.stash[SEED] = derive_seed(self._seed, item.stash.get(TASK, item.stash[CASE]), item.stash[NUMBER])
+        return item.stash[SEED]
 
     def _part(self, item: pytest.Item, call: pytest.CallInfo[Any], report: pytest.TestReport) -> Part:
         kind, message, name = classify(call, report.when or "call")
@@ -169,8 +173,10 @@ def seeded(item: pytest.Item, seed: int) -> None:
         if judged is not None and not judged.passed and item.stash.get(ALONE, False):
             pytest.fail(judged.message, pytrace=False)
 
-    for name, function in (("setup", set_up), ("runtest", run)):
-        setattr(item, name, function)
+    fixtures = getattr(item, "fixturenames", ("unknown",))
+    if any(name not in ("request", PARAMETER) for name in fixtures):
+        item.setup = set_up  # type: ignore[method-assign]
+    item.runtest = run  # type: ignore[method-assign]
 
 
 def _evidence_of(item: pytest.Item, kind: Kind, message: str) -> tuple[Kind, str, dict[str, Any]]:
