@@ -1,7 +1,25 @@
-"""A suite over time: rates by run, what changed, what is stale, and re-runs of one commit taken together."""
+"""A suite over time: rates by run, what changed, what is stale, re-runs of one commit, and which tasks graduate."""
 
+from passhat.history._collect import Found, collect
 from passhat.history._errors import HistoryError
+from passhat.history._graduate import Graduation, TaskRecord, graduation, move_lines, task_records
 from passhat.history._history import STALE_DAYS, history
 from passhat.history._result import Change, Changes, History, Point, Reruns
 
-__all__ = ["STALE_DAYS", "Change", "Changes", "History", "HistoryError", "Point", "Reruns", "history"]
+__all__ = [
+    "STALE_DAYS",
+    "Change",
+    "Changes",
+    "Found",
+    "Graduation",
+    "History",
+    "HistoryError",
+    "Point",
+    "Reruns",
+    "TaskRecord",
+    "collect",
+    "graduation",
+    "history",
+    "move_lines",
+    "task_records",
+]

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from passhat.reporting._comparison import render_comparison
     from passhat.reporting._console import Look, look_of
     from passhat.reporting._expected import render_expected
+    from passhat.reporting._graduation import render_graduation
     from passhat.reporting._history import render_history
     from passhat.reporting._html import render_html
     from passhat.reporting._json import render_json
@@ -34,6 +35,7 @@ _HOME = {
     "render_comparison": "_comparison",
     "render_audit": "_audit",
     "render_expected": "_expected",
+    "render_graduation": "_graduation",
     "render_history": "_history",
     "render_html": "_html",
     "render_json": "_json",
@@ -55,6 +57,7 @@ __all__ = [
     "render_audit",
     "render_comparison",
     "render_expected",
+    "render_graduation",
     "render_history",
     "render_html",
     "render_json",

@@ -1,0 +1,96 @@
+"""passhat graduate: which tasks are proved, and which fell."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from passhat.cli import _options as options
+from passhat.cli._found import NoSuite, found_suites
+from passhat.cli._reports import terminal
+from passhat.facts import PasshatError
+
+if TYPE_CHECKING:
+    from passhat.history import TaskRecord
+    from passhat.suite import Suite
+
+
+class CannotMove(PasshatError):
+    """Tasks that aren't lines of a file."""
+
+
+@click.command("graduate")
+@click.argument("capability", metavar="PATH::CAPABILITY")
+@click.argument("regression", required=False, metavar="[PATH::REGRESSION]")
+@click.option("--bar", type=click.FloatRange(0, 1, min_open=True, max_open=True), default=0.8, show_default=True)
+@click.option(
+    "--last", type=click.IntRange(min=1), default=3, show_default=True, help="How many of the newest runs count."
+)
+@click.option("--level", type=click.FloatRange(0.5, 1, min_open=True, max_open=True), default=0.95, show_default=True)
+@click.option("--write", is_flag=True, help="Move the tasks' lines between the suites' JSONL files.")
+@options.as_json
+@options.root
+def command(capability: str, regression: str | None, write: bool, as_json: bool, root: Path, **numbers: Any) -> int:
+    """Propose tasks of a capability suite that are proved, and send back those of a regression suite that fell.
+
+    A task is proved when its trials over the newest runs, of the task and graders as they are now, prove the bar.
+    """
+    from passhat.history import graduation, move_lines
+    from passhat.running import entrance
+
+    with entrance():
+        first = _suite(capability)
+        second = None if regression is None else _suite(regression)
+        records, runs = _records(first, root, numbers)
+        fallen: tuple[TaskRecord, ...] = ()
+        if second is not None:
+            fallen, more = _records(second, root, numbers, may_be_new=True)
+            runs += more
+        found = graduation(records, fallen, bar=numbers["bar"], level=numbers["level"], runs=runs)
+        if write:
+            if second is None:
+                raise CannotMove(
+                    "--write needs the regression suite to move to: passhat graduate CAPABILITY REGRESSION"
+                )
+            low, high = _file(first), _file(second)
+            move_lines([each.task for each in found.proved], low, high)
+            move_lines([each.task for each in found.fell], high, low)
+    if as_json:
+        import msgspec
+
+        click.echo(msgspec.json.format(msgspec.json.encode(found)).decode())
+    else:
+        from passhat.reporting import render_graduation
+
+        click.echo(render_graduation(found, moved=write, **terminal()), nl=False)
+    return 0
+
+
+def _suite(path: str) -> Suite:
+    suites = found_suites(path)
+    if len(suites) > 1:
+        raise NoSuite(f"{path} holds several suites; name one: {', '.join(each.address for each in suites)}")
+    return suites[0].suite
+
+
+def _records(
+    suite: Suite, root: Path, numbers: dict[str, Any], *, may_be_new: bool = False
+) -> tuple[tuple[TaskRecord, ...], list[str]]:
+    from passhat.history import HistoryError, collect, task_records
+
+    try:
+        found, _ = collect(suite.name, [root])
+    except HistoryError:
+        if may_be_new:
+            return (), []
+        raise
+    hashes = {task.id: task.hash for task in suite.load_tasks()}
+    return task_records(found, hashes, **numbers), [each.manifest.run_id for each in found[::-1][: numbers["last"]]]
+
+
+def _file(suite: Suite) -> Path:
+    if not isinstance(suite.tasks, str | Path):
+        raise CannotMove(f"suite {suite.name!r} has its tasks in Python; only lines of a JSONL file can be moved")
+    return suite.folder / suite.tasks

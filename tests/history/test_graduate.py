@@ -1,0 +1,103 @@
+"""Tasks that are proved move on, tasks that fell move back, and a file is never half written."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from passhat.history import HistoryError, graduation, move_lines, task_records
+
+CAPABILITY = """
+from passhat import Grade, Suite
+
+
+def agent(trial):
+    return trial.data.get("fails", 0) <= trial.seed % 10
+
+
+def passes(trial):
+    return Grade(trial.output, "")
+
+
+able = Suite("able", tasks="able.jsonl", agent=agent, graders=[passes], trials=7)
+solid = Suite("solid", tasks="solid.jsonl", agent=agent, graders=[passes], trials=7, kind="regression")
+"""
+
+
+def line(name: str, fails: int = 0) -> str:
+    return json.dumps({"id": name, "input": name, "data": {"fails": fails}})
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    (tmp_path / "eval_life.py").write_text(CAPABILITY)
+    (tmp_path / "able.jsonl").write_text("\n".join([line("sure"), line("half", 5), line("hard", 10)]) + "\n")
+    (tmp_path / "solid.jsonl").write_text("\n".join([line("firm"), line("broken", 10)]) + "\n")
+    return tmp_path
+
+
+def call(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "passhat", *arguments]
+    return subprocess.run(command, cwd=folder, env=dict(os.environ), capture_output=True, text=True)
+
+
+def ids(path: Path) -> list[str]:
+    return [json.loads(text)["id"] for text in path.read_text().splitlines()]
+
+
+def test_a_record_of_14_passes_proves_a_task_and_a_record_of_failures_sends_it_back(project: Path) -> None:
+    places = ("eval_life.py::able", "eval_life.py::solid")
+    for seed in ("1", "2"):
+        assert call(project, "run", "eval_life.py", "-q", "--seed", seed).returncode == 0
+    once = call(project, "graduate", *places, "--last", "1")
+    assert "14 trials, all passing, prove a task" not in once.stdout
+    assert "Proved" not in once.stdout
+    told = call(project, "graduate", *places)
+    assert told.returncode == 0, told.stderr
+    assert "sure   14/14" in told.stdout
+    assert ids(project / "able.jsonl") == ["sure", "half", "hard"]
+    assert call(project, "graduate", *places, "--write").returncode == 0
+    assert ids(project / "able.jsonl") == ["half", "hard", "broken"]
+    assert ids(project / "solid.jsonl") == ["firm", "sure"]
+
+
+def test_writing_needs_a_place_to_move_to_and_a_record(project: Path) -> None:
+    assert "no run of suite 'able'" in call(project, "graduate", "eval_life.py::able").stderr
+    assert call(project, "run", "eval_life.py::able", "-q", "--trials", "1").returncode == 0
+    assert "--write needs the regression suite" in call(project, "graduate", "eval_life.py::able", "--write").stderr
+
+
+def test_lines_move_with_their_bytes_and_nothing_is_lost(tmp_path: Path) -> None:
+    one, two = tmp_path / "one.jsonl", tmp_path / "two.jsonl"
+    odd = '{"id": "b",   "input": "ünïcode \\u00e9"}'
+    one.write_text("\n".join([line("a"), "", odd]) + "\n", encoding="utf-8")
+    assert move_lines(["b"], one, two) == 1
+    assert two.read_text(encoding="utf-8") == odd + "\n"
+    assert ids(one) == ["a"]
+    assert move_lines(["none"], one, two) == 0
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["one.jsonl", "two.jsonl"]
+
+
+def test_a_move_that_would_spoil_a_suite_is_refused(tmp_path: Path) -> None:
+    one, two = tmp_path / "one.jsonl", tmp_path / "two.jsonl"
+    one.write_text(line("a") + "\n")
+    two.write_text(line("a") + "\n")
+    with pytest.raises(HistoryError, match="has a task 'a' already"):
+        move_lines(["a"], one, two)
+    two.unlink()
+    with pytest.raises(HistoryError, match="would be left without a task"):
+        move_lines(["a"], one, two)
+    with pytest.raises(HistoryError, match="only lines of a JSONL file"):
+        move_lines(["a"], tmp_path / "tasks.yaml", two)
+
+
+def test_every_task_proved_is_a_saturated_suite() -> None:
+    records = task_records([], {"a": "h"})
+    assert records[0].verdict == "open"
+    assert not graduation(records).saturated
+    assert not graduation([]).saturated
