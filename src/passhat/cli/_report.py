@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from passhat.cli import _options as options
 from passhat.cli._reports import Judging, Printing
+
+if TYPE_CHECKING:
+    from passhat.summary import Report
 
 
 @click.command("report")
@@ -17,8 +20,11 @@ from passhat.cli._reports import Judging, Printing
 @options.formatted
 @click.option("--grades", metavar="ID", help="Use the grades of this regrading.")
 @click.option("--arm", metavar="NAME", help="The arm to describe (default: the baseline).")
+@click.option(
+    "--published", metavar="RATES", help="Check a published curve pass^1 to pass^n, as in '79.61 67.4 58.77 51.75'."
+)
 @options.root
-def command(source: str, root: Path, grades: str | None, arm: str | None, **given: Any) -> int:
+def command(source: str, root: Path, grades: str | None, arm: str | None, published: str | None, **given: Any) -> int:
     """Show rates, intervals, findings and gates of a run, or of any table with columns for task and outcome.
 
     SOURCE is a run's id (or a unique part of it), its path, "last", or a CSV or JSONL file.
@@ -26,15 +32,26 @@ def command(source: str, root: Path, grades: str | None, arm: str | None, **give
     judging = Judging(*(given[name] for name in ("missing", "undecided", "gates", "level")))
     printing = Printing(*(given[name] for name in ("as_json", "as_markdown", "html", "junit")))
     if is_table(source):
-        report = judging.of_table(Path(source))
+        report = _checked(judging.of_table(Path(source)), published)
         printing.show(report)
     else:
         from passhat.records import RunReader, find_run
 
         path = find_run(source, root)
-        report = judging.of_run(RunReader(path), grades=grades, arm=arm)
+        report = _checked(judging.of_run(RunReader(path), grades=grades, arm=arm), published)
         printing.show(report, run=path.name)
     return report.exit_code
+
+
+def _checked(report: Report, published: str | None) -> Report:
+    if published is None:
+        return report
+    from passhat.summary import with_published
+
+    try:
+        return with_published(report, published.replace(",", " ").split())
+    except ValueError as error:
+        raise click.UsageError(f"--published {published!r}: {error}") from None
 
 
 def is_table(source: str) -> bool:

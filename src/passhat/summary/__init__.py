@@ -7,6 +7,7 @@ computes nothing of its own.
 from passhat.summary._exit_codes import ExitCode
 from passhat.summary._gates import Feasibility, gate_feasibility
 from passhat.summary._measure import unit_keys
+from passhat.summary._published import with_published
 from passhat.summary._report import (
     ErrorRow,
     Example,
@@ -58,4 +59,5 @@ __all__ = [
     "title_of",
     "unit_keys",
     "verdict_of_task",
+    "with_published",
 ]
