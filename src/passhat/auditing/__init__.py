@@ -5,6 +5,7 @@
 
 from passhat.auditing._audit import Audit, Mutants, audit
 from passhat.auditing._mutation import Equivalent, GraderScore
+from passhat.auditing._restated import RestatedScript, restated_scripts
 from passhat.auditing._rules import RULES, AuditError, AuditFinding
 
 __all__ = [
@@ -15,5 +16,7 @@ __all__ = [
     "Equivalent",
     "GraderScore",
     "Mutants",
+    "RestatedScript",
     "audit",
+    "restated_scripts",
 ]
