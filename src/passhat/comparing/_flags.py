@@ -11,6 +11,7 @@ from passhat.stats import MIN_DIFFERENCES, MIN_TASKS_POPULATION
 from passhat.summary import Finding, Report
 
 _MOST = 20
+_TRIED = 3  # with fewer trials a task that never passed is nothing odd
 
 
 def flags(before: Report, after: Report, pairs: Pairs, lift: Lift | None, judge: Judge) -> tuple[Finding, ...]:
@@ -29,7 +30,9 @@ def _flags(before: Report, after: Report, pairs: Pairs, lift: Lift | None, judge
         if value == 1:
             text = f"the {name} passes every trial: these tasks are too easy to show {note}"
             yield Finding(f"{name}-saturated", "note", text)
-    floor = tuple(p.task for p in pairs.pairs if not p.before.c and not p.after.c)
+    floor = tuple(
+        p.task for p in pairs.pairs if not p.before.c and not p.after.c and min(p.before.n, p.after.n) >= _TRIED
+    )
     if floor:
         words = "1 task fails" if len(floor) == 1 else f"{len(floor)} tasks fail"
         yield Finding(

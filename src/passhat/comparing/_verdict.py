@@ -80,9 +80,12 @@ def needs(rows: Sequence[tuple[int, int, int, int]], lift: Lift, judge: Judge) -
 def spread(rows: Sequence[tuple[int, int, int, int]]) -> tuple[float, float]:
     """(within, between): the two sides' trial variances summed, and the variance of the true differences.
 
-    Unbiased where a task has two trials or more; with single trials the within part is estimated by the two rates,
-    which is too large rather than too small, and the between part is then what remains.
+    Unbiased where tasks have two trials or more. With single trials the two can't be told apart: what the differences
+    show counts as within.
     """
+    differences = [c2 / n2 - c1 / n1 for n1, c1, n2, c2 in rows]
+    if all(max(n1, n2) == 1 for n1, _, n2, _ in rows):
+        return sum(each * each for each in differences) / len(differences), 0.0
     sides = [[(n1, c1) for n1, c1, _, _ in rows], [(n2, c2) for _, _, n2, c2 in rows]]
     within, noise = 0.0, 0.0
     for side in sides:
@@ -91,7 +94,6 @@ def spread(rows: Sequence[tuple[int, int, int, int]]) -> tuple[float, float]:
         variance = sum(parts) / len(parts) if parts else mean * (1 - mean)
         within += variance
         noise += variance * sum(1 / n for n, _ in side) / len(side)
-    differences = [c2 / n2 - c1 / n1 for n1, c1, n2, c2 in rows]
     if len(differences) < 2:
         return within, 0.0
     centre = sum(differences) / len(differences)

@@ -92,7 +92,7 @@ def _lifts(page: Page, comparison: Comparison, candidate: Candidate) -> None:
         rows.append(cells)
     page.columns(columns, rows)
     first = candidate.lift[0]
-    tests = f"p: these tasks by {first.these_tasks.test}"
+    tests = f"p of pass@1: these tasks by {first.these_tasks.test}"
     if first.tasks_like_these is not None:
         tests += f"; tasks like these by {first.tasks_like_these.test}"
     page.line((tests, DIM), indent=2)
@@ -125,7 +125,8 @@ def _changed(page: Page, candidate: Candidate, most: int) -> None:
         if len(candidate.changed_tasks) > most:
             page.line((f"… {len(candidate.changed_tasks) - most} more", DIM), indent=2)
     elif not candidate.changed_note:
-        text = f"none can be named; {count(candidate.tested_tasks, 'task')} could have shown a change"
+        able = count(candidate.tested_tasks, "task") if candidate.tested_tasks else "no task"
+        text = f"none can be named; {able} had the counts to show a change"
         page.line((text, DIM), indent=2)
     if candidate.changed_note:
         page.line((candidate.changed_note, WARN), indent=2)
