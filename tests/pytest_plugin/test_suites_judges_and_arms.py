@@ -206,7 +206,7 @@ def test_the_values_of_a_parameter_are_recorded_as_arms_of_one_task(pytester: py
     )
     pytester.runpytest("-n", "2").assert_outcomes(passed=4)
     run = last_run(pytester)
-    assert set(run.manifest.arms) == {"old", "new"}
+    assert run.manifest.arms == ("old", "new")
     records = list(run.trials())
     name = "test_the_values_of_a_parameter_are_recorded_as_arms_of_one_task.py::test_it"
     assert {(r.task, r.arm, r.passed) for r in records} == {

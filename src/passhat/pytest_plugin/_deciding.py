@@ -198,7 +198,7 @@ class Deciding:
 
     @pytest.hookimpl(trylast=True)
     def pytest_sessionfinish(self) -> None:
-        self._recording.close(whole=all(case.over for case in self._cases.values()))
+        self._recording.close(self._cases, whole=all(case.over for case in self._cases.values()))
 
 
 def _case_location(location: tuple[str, int | None, str], case: str) -> tuple[str, int | None, str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -33,14 +34,14 @@ class Recording:
         self._problem = ""
         self._seen = Seen()
         self._n: dict[str, int] = {}
-        self._arms: dict[str, None] = {}
+        self._place: dict[str, tuple[str, str]] = {}  # of a case: its task and its arm
         self._secrets = secrets_of(host_environment(config))
 
     def add(self, trial: TrialParts) -> None:
         """Record one trial."""
         task = trial.parts[0].task or trial.case
         self._n[task] = max(self._n.get(task, 0), trial.number)
-        self._arms[trial.parts[0].arm] = None
+        self._place[trial.case] = task, trial.parts[0].arm
         self._pending.append(trial)
         if time.monotonic() - self._wrote >= _SECONDS:
             self._write()
@@ -65,17 +66,18 @@ class Recording:
             self._seen.add(transcript)
         self._writer.append(trial.record(), transcript if transcript.events else None)
 
-    def close(self, *, whole: bool) -> None:
-        """Finish the record; ``whole`` says that every case had its verdict."""
+    def close(self, cases: Iterable[str], *, whole: bool) -> None:
+        """Finish the record; ``cases`` are in the order of collection, ``whole`` says that each had its verdict."""
+        places = [self._place[case] for case in cases if case in self._place]
         self._write()
         if self._writer is None:
             return
         try:
             self._writer.finish(
                 "finished" if whole else "interrupted",
-                task_ids=tuple(self._n),
+                task_ids=tuple(dict.fromkeys(task for task, _ in places)),
                 trials=max(self._n.values(), default=1),
-                arms=tuple(self._arms) or ("",),
+                arms=tuple(dict.fromkeys(arm for _, arm in places)) or ("",),
                 model_source=self._seen.source,
                 **self._seen.fields(),
             )
