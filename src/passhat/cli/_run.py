@@ -26,7 +26,7 @@ _WORST = (
     ExitCode.FINE,
 )
 
-_ASKED = ("trials", "concurrency", "seed", "order", "model", "cassette", "record", "faults", "isolation")
+_ASKED = ("trials", "concurrency", "seed", "order", "stop", "model", "cassette", "record", "faults", "isolation")
 
 
 @click.command("run")
@@ -35,6 +35,12 @@ _ASKED = ("trials", "concurrency", "seed", "order", "model", "cassette", "record
 @click.option("--concurrency", type=click.IntRange(min=1), metavar="N", help="Trials at the same time.")
 @click.option("--seed", type=click.IntRange(min=0), metavar="N", help="The run's seed (default: drawn, and recorded).")
 @click.option("--order", type=click.Choice(["task", "round", "shuffled"]), help="The order of trials.")
+@click.option(
+    "--stop",
+    type=click.Choice(["full", "when-decided"]),
+    default="full",
+    help="Leave out trials that can change no gate's verdict (for deciding, never for estimating).",
+)
 @click.option("--model", metavar="PROVIDER/NAME", help="The model that answers.")
 @options.doubled
 @click.option(

@@ -60,6 +60,7 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True):
     baseline: str | None = None
     seed: int = 0
     order: Literal["task", "round", "shuffled"] = "round"
+    stop: Literal["full", "when-decided"] = "full"  # whether trials that can change no gate are left out
     concurrency: int = 1
     limits: Limits = Limits()
     missing_policy: str = "bound"

@@ -13,6 +13,7 @@ from passhat.running._models import led_to
 from passhat.running._progress import Board
 from passhat.running._runner import Rules, Runner
 from passhat.running._seen import Seen
+from passhat.running._stopping import Stopping
 from passhat.trial import ModelAccess
 
 if TYPE_CHECKING:
@@ -38,6 +39,7 @@ class Job:
     store: WorkspaceStore | None
     earlier: Mapping[tuple[str, str, int], tuple[Attempt, ...]] = field(default_factory=dict)
     seconds_before: float = 0.0
+    stopping: Stopping | None = None
     runner: Runner | None = None
     interrupted: bool = False
 
@@ -59,6 +61,7 @@ class Job:
             seen=self.seen,
             store=self.store,
             earlier=self.earlier,
+            stopping=self.stopping,
         )
         if self.interrupted:
             self.runner.interrupt()

@@ -8,7 +8,7 @@ import subprocess
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import passhat
 from passhat.facts import GitState, Limits, Manifest, Task, digest
@@ -29,6 +29,7 @@ def describe_run(
     trials: int,
     seed: int,
     order: Order,
+    stop: Literal["full", "when-decided"] = "full",
     concurrency: int,
     limits: Limits,
     model: Model,
@@ -63,6 +64,7 @@ def describe_run(
         baseline=suite.baseline,
         seed=seed,
         order=order,
+        stop=stop,
         concurrency=concurrency,
         limits=limits,
         missing_policy=suite.missing,

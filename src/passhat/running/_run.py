@@ -64,6 +64,7 @@ def run(
     concurrency: int | None = None,
     seed: int | None = None,
     order: Order | None = None,
+    stop: Literal["full", "when-decided"] = "full",
     model: str | None = None,
     cassette: Path | str | None = None,
     record: Literal["missing", "all", "none"] = "none",
@@ -90,6 +91,9 @@ def run(
     seconds pass, twice as many each time. ``keep_bytes`` is the room for workspaces, failed trials first; 0 keeps
     none. ``hook`` is called at each `passhat.records.WritePoint`; ``clock`` gives the seconds that are measured.
 
+    ``stop="when-decided"`` leaves out the trials that can change no gate's verdict any more. It costs no error of the
+    verdict, and is for deciding only: what was run then is no estimate of the rate.
+
     ``isolation`` is "inline" (trials run in this process), "process" (each in a process of its own that is killed and
     proved gone before it is graded; the suite must be at the top of a Python file) or "spawn" (the same, in a fresh
     interpreter each).
@@ -106,6 +110,7 @@ def run(
         concurrency=concurrency,
         seed=seed,
         order=order,
+        stop=stop,
         model=model,
         cassette=cassette,
         record=record,

@@ -16,6 +16,7 @@ from passhat.running._executor import Acted, Executor
 from passhat.running._plan import PlannedTrial
 from passhat.running._progress import Board
 from passhat.running._seen import Seen
+from passhat.running._stopping import Stopping
 from passhat.running._verdict import is_graded, judge, runs_again
 
 if TYPE_CHECKING:
@@ -63,6 +64,7 @@ class Runner:
         seen: Seen,
         store: WorkspaceStore | None = None,
         earlier: Mapping[tuple[str, str, int], tuple[Attempt, ...]] | None = None,
+        stopping: Stopping | None = None,
     ) -> None:
         self._executor = executor
         self._writer = writer
@@ -72,6 +74,7 @@ class Runner:
         self._seen = seen
         self._store = store
         self._earlier = earlier or {}
+        self._stopping = stopping
         self._state: State = "finished"
         self._reason: str | None = None
         self._cut = asyncio.Event()
@@ -128,12 +131,17 @@ class Runner:
 
     async def _work(self) -> None:
         for planned in self._todo:
+            if self._stopping is not None and self._stopping.decided:
+                self._board.finished(self._writer.append(_not_needed(planned), None))
+                continue
             self._board.started(planned)
             try:
                 record = await self._trial(planned)
             finally:
                 self._board.left()
             self._board.finished(record)
+            if self._stopping is not None:
+                self._stopping.see(record)
             self._check_spending()
             if self._state != "finished":
                 return
@@ -219,6 +227,23 @@ def _record(
         notes=acted.notes,
         order=planned.position,
         fingerprint=acted.transcript.fingerprint(),
+    )
+
+
+def _not_needed(planned: PlannedTrial) -> TrialRecord:
+    """A trial that could change no verdict any more."""
+    task = planned.task
+    return TrialRecord(
+        task=task.id,
+        trial=planned.trial,
+        arm=planned.arm,
+        status=Status.NOT_NEEDED,
+        passed=None,
+        seed=planned.seed,
+        tags=task.tags,
+        family=task.family,
+        split=task.split,
+        order=planned.position,
     )
 
 

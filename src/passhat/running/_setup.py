@@ -26,6 +26,7 @@ from passhat.running._plan import Order, plan
 from passhat.running._progress import Board, Progress
 from passhat.running._runner import Rules
 from passhat.running._seen import Seen
+from passhat.running._stopping import Stopping, check_stopping
 from passhat.trial import ModelAccess
 
 if TYPE_CHECKING:
@@ -45,6 +46,7 @@ class Options(TypedDict, total=False):
     concurrency: int | None
     seed: int | None
     order: Order | None
+    stop: Literal["full", "when-decided"]
     model: str | None
     cassette: Path | str | None
     record: Literal["missing", "all", "none"]
@@ -69,6 +71,7 @@ class Asked:
     concurrency: int | None = None
     seed: int | None = None
     order: Order | None = None
+    stop: Literal["full", "when-decided"] = "full"
     model: str | None = None
     cassette: Path | str | None = None
     record: Literal["missing", "all", "none"] = "none"
@@ -98,6 +101,8 @@ class Asked:
             raise RunError(f"record={self.record!r}: must be 'missing', 'all' or 'none'")
         if self.record != "none" and self.cassette is None:
             raise RunError(f"record={self.record!r} needs a cassette to record to")
+        if self.stop not in ("full", "when-decided"):
+            raise RunError(f"stop={self.stop!r}: must be 'full' or 'when-decided'")
         if self.isolation not in ISOLATIONS:
             raise RunError(f"isolation={self.isolation!r}: must be one of {', '.join(ISOLATIONS)}")
 
@@ -134,6 +139,8 @@ class Setup:
         """Refuse a gate that could not be met even if every trial went well."""
         from passhat.summary import gate_feasibility
 
+        if self.asked.stop != "full":
+            check_stopping(self.suite.gates, order=self.order, arms=len(self.suite.agents or ("",)))
         tasks = sum(task.split != "tune" for task in self.tasks)
         for gate in self.suite.gates:
             possible = gate_feasibility(gate, tasks, self.trials, hand_picked=self.suite.hand_picked)
@@ -191,6 +198,7 @@ class Setup:
             trials=fixed.get("trials", self.trials),
             seed=fixed.get("seed", self.seed),
             order=fixed.get("order", self.order),
+            stop=fixed.get("stop", self.asked.stop),
             concurrency=self.concurrency,
             limits=self.limits,
             model=self.model,
@@ -232,7 +240,14 @@ class Setup:
             store=store,
             earlier=writer.retried,
             seconds_before=manifest.seconds or 0.0,
+            stopping=self._stopping(manifest),
         )
+
+    def _stopping(self, manifest: Manifest) -> Stopping | None:
+        if manifest.stop == "full":
+            return None
+        word = manifest.undecided or ("fail" if manifest.kind == "regression" else "pass")
+        return Stopping(self.suite.gates, self.tasks, manifest.trials, undecided_fails=word == "fail")
 
 
 def _first(asked: int | None, own: int | None) -> int:
@@ -275,7 +290,7 @@ def resumed_job(path: Path, suite: Suite, asked: Asked, *, force: bool, retry: C
     with ExitStack() as undo:
         gateway = setup.gateway(undo)
         executor, agents = setup.open(gateway, undo)
-        new = setup.manifest(tuple(agents), executor, trials=old.trials, seed=old.seed, order=old.order)
+        new = setup.manifest(tuple(agents), executor, trials=old.trials, seed=old.seed, order=old.order, stop=old.stop)
         if old.state == "finished":  # it says who answered, not who was to answer
             new = msgspec.structs.replace(new, model_source=old.model_source)
         reasons = resume_refusal(old, new, forced=force)
@@ -308,6 +323,8 @@ def _look_back(path: Path, job: Job) -> None:
     reader = RunReader(path)
     for record in reader.trials():
         job.board.add_earlier(record)
+        if job.stopping is not None:
+            job.stopping.see(record)
         try:
             transcript = reader.transcript(record)
         except RecordError:

@@ -27,6 +27,7 @@ from passhat.summary._report import (
     UsageTotals,
 )
 from passhat.summary._rows import verdict_of_task
+from passhat.summary._settling import can_settle, settle
 from passhat.summary._summarize import flip_rate, summarize
 from passhat.summary._tally import Regrades
 from passhat.summary._title import is_rate_of_an_agent, quick_pass_at_1, title_of
@@ -51,10 +52,12 @@ __all__ = [
     "TaskVerdict",
     "TrialCounts",
     "UsageTotals",
+    "can_settle",
     "flip_rate",
     "gate_feasibility",
     "is_rate_of_an_agent",
     "quick_pass_at_1",
+    "settle",
     "summarize",
     "title_of",
     "unit_keys",

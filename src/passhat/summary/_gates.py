@@ -15,6 +15,7 @@ from passhat.summary._exit_codes import ExitCode
 from passhat.summary._measure import MIN_UNITS, MeanScore, Measured, PassRate
 from passhat.summary._rates import Population
 from passhat.summary._report import GateRow, GateVerdict, MissingPolicy
+from passhat.summary._settling import WHEN_DECIDED, can_settle, settled_row
 from passhat.summary._worlds import BOTH, Headline, World
 
 _TINY = 1e-12  # what rounding may do to a bound that equals its bar
@@ -77,7 +78,14 @@ class GateJudge:
         refusal = self.population.refusal if gate.of == "tasks like these" else ""
         if refusal:
             return row("undecided", None, None, f"nothing can be said of tasks like these: {refusal}")
-        return row(*self._share(gate, level))
+        return row(*(self._settled(gate, level) or self._share(gate, level)))
+
+    def _settled(self, gate: Gate, level: float) -> tuple[GateVerdict, float | None, float | None, str] | None:
+        """The verdict of the whole plan, where the run stopped because nothing could change it."""
+        tasks = [task for task in self.headline.tasks if task.unplanned or task.planned]
+        if self.manifest.stop != WHEN_DECIDED or not can_settle(gate) or not any(task.unplanned for task in tasks):
+            return None
+        return settled_row(gate, [(task.planned + task.unplanned, task.n, task.c) for task in tasks], level)
 
     def _share(self, gate: Gate, level: float) -> tuple[GateVerdict, float | None, float | None, str]:
         measure = self._measure(gate)

@@ -152,6 +152,18 @@ def looks(evidence: Evidence) -> Iterator[Finding]:
         )
 
 
+def stopped_early(evidence: Evidence) -> Iterator[Finding]:
+    """A run that stopped when its gates were decided says nothing else."""
+    left = sum(task.unplanned for task in evidence.headline.tasks)
+    if evidence.manifest.stop != "full" and left:
+        yield Finding(
+            "stopped-early",
+            "warning",
+            f"The run stopped when its gates were decided, {count(left, 'trial')} early: the verdicts hold, but the "
+            "rates are no estimates of how good the agent is",
+        )
+
+
 RULES = (
     not_an_agents_rate,
     few_tasks,
@@ -162,4 +174,5 @@ RULES = (
     refused_ks,
     gates_out_of_reach,
     looks,
+    stopped_early,
 )

@@ -1,0 +1,66 @@
+"""Stopping when the suite's gates are decided: trials that can change no verdict are not run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from passhat.facts import Task, TrialRecord
+from passhat.running._errors import RunError
+from passhat.suite import Gate
+
+
+class Stopping:
+    """Watches the records of a run, and says when every gate is settled.
+
+    Settled means that no outcome of the trials still to come can change the verdict of the whole plan, so that
+    stopping costs no error. A gate that can no longer be met would end undecided or not met: with ``undecided_fails``
+    both fail, and that is enough. Only for deciding: the rates of a run that stopped early are not estimates.
+    """
+
+    def __init__(
+        self, gates: Sequence[Gate | str], tasks: Iterable[Task], trials: int, *, undecided_fails: bool
+    ) -> None:
+        every = list(tasks)
+        held_out = [task for task in every if task.split != "tune"] or every
+        self._trials = trials
+        self._enough = {"met", "not met", *(["cannot be met"] if undecided_fails else [])}
+        self._open = _parsed(gates)
+        self._counts = {task.id: [0, 0] for task in held_out}
+
+    @property
+    def decided(self) -> bool:
+        """Whether nothing is left to find out."""
+        return not self._open
+
+    def see(self, record: TrialRecord) -> None:
+        """Count one record, and look whether it settles a gate."""
+        from passhat.summary import settle
+
+        row = self._counts.get(record.task)
+        if row is None or record.passed is None or not record.counts:
+            return
+        row[0] += 1
+        row[1] += record.passed
+        rows = [(self._trials, n, c) for n, c in self._counts.values()]
+        self._open = [gate for gate in self._open if settle(gate, rows).verdict not in self._enough]
+
+
+def check_stopping(gates: Sequence[Gate | str], *, order: str, arms: int) -> None:
+    """Refuse what can't be stopped without an error of its own. Raises `RunError`."""
+    from passhat.summary import can_settle
+
+    if not gates:
+        raise RunError("stop='when-decided': the suite has no gate to decide; give it gates=['pass@1 >= 0.8'] or so")
+    for gate in _parsed(gates):
+        if not can_settle(gate):
+            raise RunError(
+                f"stop='when-decided': {gate} can't be settled early; gates such as 'pass@1 >= 0.8' of these tasks can"
+            )
+    if order == "task":
+        raise RunError("stop='when-decided': order='task' would leave tasks untried; use 'round' or 'shuffled'")
+    if arms > 1:
+        raise RunError("stop='when-decided': a comparison needs all its trials; run one agent, or run in full")
+
+
+def _parsed(gates: Iterable[Gate | str]) -> list[Gate]:
+    return [gate if isinstance(gate, Gate) else Gate.parse(gate) for gate in gates]
