@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -57,3 +58,14 @@ def test_json_has_the_whole_audit(passhat: Call, sums: Callable[[str], str]) -> 
 
 def test_a_path_without_a_suite_is_wrong_use(passhat: Call) -> None:
     assert passhat("audit", "nowhere").returncode == 2
+
+
+def test_test_files_are_read_for_asserts_that_only_restate_their_script(tmp_path: Path) -> None:
+    (tmp_path / "test_it.py").write_text(
+        "def test_restates(faux):\n    faux.script(say('Done.'))\n    assert answer('x') == 'Done.'\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-m", "passhat", "audit", str(tmp_path)], capture_output=True, text=True, timeout=60
+    )
+    assert done.returncode == 0, done.stderr
+    assert "test_it.py:3: test_restates" in done.stdout

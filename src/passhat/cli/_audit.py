@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -13,7 +14,7 @@ from passhat.cli._reports import terminal
 from passhat.summary import ExitCode
 
 if TYPE_CHECKING:
-    from passhat.auditing import Audit
+    from passhat.auditing import Audit, RestatedScript
     from passhat.running import Entrance
     from passhat.suite import FoundSuite
 
@@ -30,20 +31,41 @@ def command(paths: tuple[str, ...], times: int, seed: int, quiet: bool, as_json:
     """Test the tests of suites: references must pass; doing nothing, and wrong solutions, must fail.
 
     PATH is a file, or a folder in which every eval_*.py is taken. No model is asked and nothing is recorded. Leaves
-    with 1 when there is an error that the suite doesn't allow (allow={"rule": "why"}).
+    with 1 when there is an error that the suite doesn't allow (allow={"rule": "why"}). Test files (test_*.py) are
+    read for asserts that only restate their script.
     """
+    from passhat.auditing import restated_scripts
     from passhat.running import entrance
 
+    tests = [path for path in paths if _holds(path, "test_*.py") or _holds(path, "*_test.py")]
+    evals = [path for path in paths if path not in tests or _holds(path, "eval_*.py")]
+    restated = restated_scripts(tests)
     with entrance() as through:
-        suites = [found for path in paths for found in found_suites(path)]
+        suites = [found for path in evals for found in found_suites(path)]
         audits = [_one(found, through, times=times, seed=seed, quiet=quiet) for found in suites]
     if as_json:
-        _print_json(audits)
+        _print_json(audits, restated if tests else None)
     else:
         from passhat.reporting import render_audit
 
         click.echo("\n".join(render_audit(each, **terminal()) for each in audits), nl=False)
+        if tests:
+            click.echo("\n".join(_lint_lines(restated)))
     return max((each.exit_code for each in audits), default=ExitCode.FINE)
+
+
+def _holds(path: str, pattern: str) -> bool:
+    """Whether a path is such a file, or a folder with one."""
+    place = Path(path.partition("::")[0])
+    return place.match(pattern) if place.is_file() else next(place.rglob(pattern), None) is not None
+
+
+def _lint_lines(restated: list[RestatedScript]) -> list[str]:
+    from passhat.reporting import clean
+
+    if not restated:
+        return ["No test's asserts only restate its script."]
+    return [f"{clean(each.path)}:{each.line}: {clean(each.test)}: {clean(each.message)}" for each in restated]
 
 
 def _one(found: FoundSuite, through: Entrance, *, times: int, seed: int, quiet: bool) -> Audit:
@@ -57,8 +79,11 @@ def _one(found: FoundSuite, through: Entrance, *, times: int, seed: int, quiet: 
     return audit(found.suite, times=times, seed=seed, through=through, progress=progress if shows else None)
 
 
-def _print_json(audits: list[Audit]) -> None:
+def _print_json(audits: list[Audit], restated: list[RestatedScript] | None) -> None:
     import msgspec
 
     rows = [{**msgspec.to_builtins(each), "exit_code": int(each.exit_code)} for each in audits]
+    if restated is not None:
+        click.echo(msgspec.json.format(msgspec.json.encode({"suites": rows, "tests": restated})).decode())
+        return
     click.echo(msgspec.json.format(msgspec.json.encode(rows[0] if len(rows) == 1 else rows)).decode())
