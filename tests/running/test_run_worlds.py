@@ -16,6 +16,7 @@ import pytest
 import passhat
 from passhat import Limits, Status, Suite, Task, Trial
 from passhat.facts import TrialRecord
+from passhat.graders import critical
 from passhat.running import Run
 
 Only = Callable[..., TrialRecord]
@@ -372,3 +373,22 @@ def test_patterns_of_variables_reach_an_inline_agent_and_secrets_do_not(
     (record,) = passhat.run(suite, root=tmp_path).trials()
     assert record.output["MY_APP_MODE"] == "fast"
     assert "SOME_SECRET" not in record.output
+
+
+def test_a_wrapped_async_grader_is_cancelled_at_its_deadline(tmp_path: Path) -> None:
+    ended: list[str] = []
+
+    async def patient(trial: passhat.FinishedTrial) -> bool:
+        try:
+            await asyncio.Event().wait()
+        finally:
+            ended.append("cancelled")
+        return True
+
+    limits = Limits(grade_seconds=0.2)
+    suite = Suite(
+        "slow", tasks=[Task("a")], agent=lambda t: 1, graders=[critical(patient)], script=["x"], limits=limits
+    )
+    (record,) = passhat.run(suite, root=tmp_path).trials()
+    assert record.status is Status.GRADER_ERROR
+    assert ended == ["cancelled"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
 import random
 import threading
@@ -40,6 +41,8 @@ class Compute(msgspec.Struct, frozen=True):
 
 def is_async(function: Callable[..., Any]) -> bool:
     """Whether calling a function gives an awaitable; also for objects with an async ``__call__``."""
+    while isinstance(function, functools.partial):
+        function = function.func
     return inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(getattr(function, "__call__", None))  # noqa: B004
 
 

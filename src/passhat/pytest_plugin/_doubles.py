@@ -138,7 +138,7 @@ def scripted_trial(request: pytest.FixtureRequest, workspace: Path, patch: pytes
 def _opened(request: pytest.FixtureRequest, workspace: Path, mode: Any) -> tuple[Recorder, Session, dict[str, Any]]:
     node = request.node
     case, number = node.stash.get(CASE, node.nodeid), node.stash.get(NUMBER, 1)
-    seed = derive_seed(request.config.getoption("passhat_seed") or 0, node.stash.get(TASK, case), number)
+    seed = derive_seed(request.config.getoption("passhat_seed") or 0, node.stash.get(TASK, case), number - 1)
     recorder = Recorder()
     session = gateway_of(request.config).open(
         mode, sink=recorder.add, now=recorder.now, seed=seed, label=case, workspace=workspace

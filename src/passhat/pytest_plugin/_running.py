@@ -79,7 +79,7 @@ class Running:
     def seed_of(self, item: pytest.Item) -> int:
         """The trial's own seed: no scheduling changes it, and no two trials share it."""
         if SEED not in item.stash:
-            item.stash[SEED] = derive_seed(self._seed, item.stash.get(TASK, item.stash[CASE]), item.stash[NUMBER])
+            item.stash[SEED] = derive_seed(self._seed, item.stash.get(TASK, item.stash[CASE]), item.stash[NUMBER] - 1)
         return item.stash[SEED]
 
     def _part(self, item: pytest.Item, call: pytest.CallInfo[Any], report: pytest.TestReport) -> Part:

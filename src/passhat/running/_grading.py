@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import functools
 import inspect
@@ -13,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from passhat.facts import ErrorInfo, Grade, Role, Status, Transcript, Usage, message_of
-from passhat.running._calling import DeadlinePassed, Raised, TrialThread, is_async, start, within
+from passhat.running._calling import DeadlinePassed, Raised, TrialThread, start, within
 from passhat.running._plan import PlannedTrial
 from passhat.running._workspaces import changes, snapshot
 from passhat.trial import FinishedTrial, Workspace
@@ -120,6 +119,7 @@ async def grade_all(
     None of them can break the run: what they do wrong becomes a grader error.
     """
     from passhat.graders import grader_names
+    from passhat.graders._names import is_async
 
     thread: TrialThread | None = None
     grades = []
@@ -170,8 +170,6 @@ def _close(closing: contextlib.ExitStack) -> None:
 
 def grade_here(grader: Grader, final: FinalState, name: str) -> Grade:
     """One grade, made on this thread; an async grader gets an event loop of its own."""
-    if is_async(grader):
-        return asyncio.run(_grade_async(grader, final, name))
     return _grade(grader, final, name)
 
 
