@@ -19,7 +19,7 @@ from typing import Any
 import pytest
 
 from passhat.gateway import Gateway, Session
-from passhat.trial._live import CLEARED
+from passhat.trial import CLEARED
 
 HERE = importlib.util.find_spec("litellm") is not None
 if not HERE:  # the ordinary test environment

@@ -8,9 +8,18 @@ from typing import Any
 import pytest
 
 from passhat.facts import AgentEvent, Task, ToolRun
-from passhat.trial import FinishedTrial, ModelAccess, Recorder, Trial, TrialCancelled, Workspace, WorkspaceError, tool
-from passhat.trial._current import recorder_here
-from passhat.trial._workspace import copy_tree
+from passhat.trial import (
+    FinishedTrial,
+    ModelAccess,
+    Recorder,
+    Trial,
+    TrialCancelled,
+    Workspace,
+    WorkspaceError,
+    copy_tree,
+    recorder_here,
+    tool,
+)
 
 
 class Clock:

@@ -11,8 +11,7 @@ from passhat.agents._errors import AdapterError
 from passhat.facts import canonical_json
 from passhat.isolation._environ import trial_environ
 from passhat.suite._where import calling_file
-from passhat.trial import Trial
-from passhat.trial._live import CLEARED
+from passhat.trial import CLEARED, Trial
 
 
 def folder_here(here: str | os.PathLike[str] | None) -> Path:

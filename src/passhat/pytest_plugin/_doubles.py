@@ -13,8 +13,7 @@ from passhat.facts import Transcript, derive_seed
 from passhat.pytest_plugin._environment import for_subprocess, gateway_of, host_environment, point_at
 from passhat.pytest_plugin._keys import CASE, ENVIRONMENT, EVIDENCE, FAILED, MARK, NUMBER, TASK
 from passhat.pytest_plugin._transcripts import Transcripts
-from passhat.trial import Recorder, Trial, Workspace
-from passhat.trial._current import recorder_here
+from passhat.trial import Recorder, Trial, Workspace, recorder_here
 
 if TYPE_CHECKING:
     from passhat.gateway import Request, Script, Session

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from passhat.pytest_plugin._keys import ENVIRONMENT, GATEWAY, HOST
-from passhat.trial import ModelAccess
-from passhat.trial._live import CLEARED
+from passhat.trial import CLEARED, ModelAccess
 
 if TYPE_CHECKING:
     from passhat.gateway import Gateway

@@ -58,8 +58,7 @@ def _graded(judges: Sequence[Judge], threshold: float | None, trial: PytestTrial
 
 def _finished(trial: PytestTrial, case: str, closing: contextlib.ExitStack) -> FinishedTrial:
     """The trial as a judge sees it; its workspace is a copy, made when it is looked at."""
-    from passhat.trial import FinishedTrial
-    from passhat.trial._workspace import copy_tree
+    from passhat.trial import FinishedTrial, copy_tree
 
     def copied() -> Path:
         folder = Path(closing.enter_context(tempfile.TemporaryDirectory(prefix="passhat-")))

@@ -16,8 +16,7 @@ from passhat.running._eval_result import EvalResult, Rates, count_tasks, failure
 from passhat.running._grading import FinalState, grade_all
 from passhat.running._plan import PlannedTrial
 from passhat.suite import duplicate_inputs
-from passhat.trial import Recorder, Trial, Workspace
-from passhat.trial._current import recorder_here
+from passhat.trial import Recorder, Trial, Workspace, recorder_here
 
 Passes = Callable[[Any, Task], bool]
 

@@ -15,8 +15,7 @@ from passhat.facts import ErrorInfo, Grade, Role, Status, Transcript, Usage, mes
 from passhat.running._calling import DeadlinePassed, Raised, TrialThread, start, within
 from passhat.running._plan import PlannedTrial
 from passhat.running._workspaces import changes, snapshot
-from passhat.trial import FinishedTrial, Workspace
-from passhat.trial._workspace import copy_tree
+from passhat.trial import FinishedTrial, Workspace, copy_tree
 
 Grader = Callable[..., Any]
 

@@ -22,8 +22,7 @@ from passhat.running._plan import PlannedTrial
 from passhat.running._session import open_session
 from passhat.running._verdict import is_graded, status_of
 from passhat.running._workspaces import seal, snapshot
-from passhat.trial import Recorder, Trial, Workspace
-from passhat.trial._current import recorder_here
+from passhat.trial import Recorder, Trial, Workspace, recorder_here
 
 if TYPE_CHECKING:
     from passhat.running._inline import World

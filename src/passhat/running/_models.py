@@ -13,7 +13,7 @@ import msgspec
 
 from passhat.facts import ModelSource
 from passhat.running._errors import RunError
-from passhat.trial._live import CLEARED, ModelAccess
+from passhat.trial import CLEARED, ModelAccess
 
 if TYPE_CHECKING:
     from passhat.suite import Suite

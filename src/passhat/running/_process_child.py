@@ -42,8 +42,7 @@ from passhat.running._process_orders import (
 )
 from passhat.running._process_suite import suite_at
 from passhat.running._workspaces import snapshot
-from passhat.trial import Recorder, Trial, Workspace
-from passhat.trial._current import recorder_here
+from passhat.trial import Recorder, Trial, Workspace, recorder_here
 
 if TYPE_CHECKING:
     from passhat.isolation import Channel

@@ -32,8 +32,7 @@ from passhat.running._process_orders import (
 )
 from passhat.running._session import open_session
 from passhat.running._verdict import is_graded, status_of
-from passhat.trial import Recorder
-from passhat.trial._live import CLEARED
+from passhat.trial import CLEARED, Recorder
 
 if TYPE_CHECKING:
     from passhat.running._inline import World

@@ -3,13 +3,14 @@
 The stored record of a trial is `passhat.facts.TrialRecord`; the classes here are what an agent and a grader get.
 """
 
-from passhat.trial._current import current_trial, tool
+from passhat.trial._current import recorder_here, tool
 from passhat.trial._finished import FinishedTrial
-from passhat.trial._live import ModelAccess, Trial, TrialCancelled
+from passhat.trial._live import CLEARED, ModelAccess, Trial, TrialCancelled
 from passhat.trial._recorder import Recorder, ToolInProgress
-from passhat.trial._workspace import Workspace, WorkspaceError
+from passhat.trial._workspace import Workspace, WorkspaceError, copy_tree
 
 __all__ = [
+    "CLEARED",
     "FinishedTrial",
     "ModelAccess",
     "Recorder",
@@ -18,6 +19,7 @@ __all__ = [
     "TrialCancelled",
     "Workspace",
     "WorkspaceError",
-    "current_trial",
+    "copy_tree",
+    "recorder_here",
     "tool",
 ]

@@ -16,11 +16,6 @@ R = TypeVar("R")
 recorder_here: ContextVar[Recorder | None] = ContextVar("passhat_recorder", default=None)
 
 
-def current_trial() -> Recorder | None:
-    """The record of the trial that runs in this context, or None outside a trial."""
-    return recorder_here.get()
-
-
 @overload
 def tool(function: Callable[P, R], /) -> Callable[P, R]: ...
 @overload
@@ -46,7 +41,7 @@ def _recorded(function: Callable[..., Any], *, name: str | None) -> Callable[...
     signature = inspect.signature(function)
 
     def begin(args: tuple[Any, ...], kwargs: dict[str, Any]) -> ToolInProgress:
-        recorder = current_trial()
+        recorder = recorder_here.get()
         if recorder is None:
             return ToolInProgress(None, label, None, None)
         return recorder.tool(label, _named(signature, args, kwargs))

@@ -18,8 +18,7 @@ from passhat.graders._names import GraderSetup
 from passhat.graders._paths import Gone
 from passhat.graders.outcome._database import sqlite
 from passhat.graders.outcome._rows import compare_rows, has_order
-from passhat.trial import FinishedTrial, Recorder, Trial, Workspace
-from passhat.trial._workspace import copy_tree
+from passhat.trial import FinishedTrial, Recorder, Trial, Workspace, copy_tree
 
 State = Callable[[Any], Mapping[str, Any]]
 
