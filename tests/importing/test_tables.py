@@ -247,3 +247,16 @@ def test_any_rows_end_in_records_or_in_a_table_error(tmp_path_factory: pytest.Te
         return
     assert len(read.records) == len(rows)
     assert all(record.score is None or 0 <= record.score <= 1 for record in read.records)
+
+
+def test_each_row_is_read_by_the_column_that_it_fills(tmp_path: Path) -> None:
+    path = tmp_path / "r.jsonl"
+    path.write_text('{"task": "a", "trial": 0, "reward": 1}\n{"task": "a", "trial": 1, "passed": false}\n')
+    assert [record.passed for record in read_table(path).records] == [True, False]
+
+
+def test_a_row_that_contradicts_itself_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "r.csv"
+    path.write_text("task,reward,passed\na,1,false\n")
+    with pytest.raises(TableError, match=r"r\.csv:2: the row contradicts itself: passed='false' and reward='1'"):
+        read_table(path)

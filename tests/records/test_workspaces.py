@@ -46,7 +46,9 @@ def listing(folder: Path) -> dict[str, Any]:
             found[name] = os.readlink(path)
         else:
             seen = path.stat()
-            found[name] = (path.read_bytes(), seen.st_mode, seen.st_mtime_ns // 1000) if path.is_file() else "folder"
+            found[name] = (
+                (path.read_bytes(), seen.st_mode, seen.st_mtime_ns // 1_000_000_000) if path.is_file() else "folder"
+            )
     return found
 
 

@@ -392,3 +392,14 @@ def test_a_wrapped_async_grader_is_cancelled_at_its_deadline(tmp_path: Path) -> 
     (record,) = passhat.run(suite, root=tmp_path).trials()
     assert record.status is Status.GRADER_ERROR
     assert ended == ["cancelled"]
+
+
+def test_an_agent_whose_error_has_no_text_is_an_agent_error_and_no_timeout(tmp_path: Path) -> None:
+    def agent(trial: Trial) -> None:
+        raise Mute
+
+    suite = Suite("mute", tasks=[Task("a")], agent=agent, script=["x"], limits=Limits(seconds=30))
+    (record,) = passhat.run(suite, root=tmp_path).trials()
+    assert record.status is Status.AGENT_ERROR
+    assert record.error is not None
+    assert record.error.type == "Mute"

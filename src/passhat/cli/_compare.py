@@ -59,7 +59,7 @@ class Points(click.ParamType[Any]):
 )
 @click.option("-k", "ks", multiple=True, type=click.IntRange(min=2), help="Also pass@k and pass^k (repeatable).")
 @click.option("--no-regressions", is_flag=True, help="Exit with 1 if any single task got worse.")
-@click.option("--level", type=click.FloatRange(0.5, 1, min_open=True, max_open=True), default=0.95, show_default=True)
+@click.option("--level", type=options.LEVEL, default=0.95, show_default=True)
 @click.option("--missing", type=click.Choice(["bound", "fail", "exclude", "exclude-provider"]))
 @options.as_json
 @options.root

@@ -24,11 +24,11 @@ class CannotMove(PasshatError):
 @click.command("graduate")
 @click.argument("capability", metavar="PATH::CAPABILITY")
 @click.argument("regression", required=False, metavar="[PATH::REGRESSION]")
-@click.option("--bar", type=click.FloatRange(0, 1, min_open=True, max_open=True), default=0.8, show_default=True)
+@click.option("--bar", type=options.Share(0, 1), default=0.8, show_default=True)
 @click.option(
     "--last", type=click.IntRange(min=1), default=3, show_default=True, help="How many of the newest runs count."
 )
-@click.option("--level", type=click.FloatRange(0.5, 1, min_open=True, max_open=True), default=0.95, show_default=True)
+@click.option("--level", type=options.LEVEL, default=0.95, show_default=True)
 @click.option("--write", is_flag=True, help="Move the tasks' lines between the suites' JSONL files.")
 @options.as_json
 @options.root

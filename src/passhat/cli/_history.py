@@ -21,7 +21,7 @@ from passhat.cli._reports import terminal
     type=click.Path(exists=True, path_type=Path),
     help="A folder with runs below it, of this machine or of others (repeatable; default .passhat).",
 )
-@click.option("--level", type=click.FloatRange(0.5, 1, min_open=True, max_open=True), default=0.95, show_default=True)
+@click.option("--level", type=options.LEVEL, default=0.95, show_default=True)
 @click.option("--runs", type=click.IntRange(min=1), default=20, show_default=True, help="How many runs to list.")
 @options.as_json
 def command(suite: str, roots: tuple[Path, ...], as_json: bool, runs: int, **given: Any) -> int:

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
+import errno
+import io
 import os
 import sys
+import threading
 import traceback
 from collections.abc import Sequence
 from importlib import import_module
@@ -56,7 +60,17 @@ def commands() -> None:
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line and leave the process with one of `ExitCode`."""
-    sys.exit(_guarded(arguments))
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
+    code = _guarded(arguments)
+    if any(thread.is_alive() and not thread.daemon for thread in threading.enumerate()[1:]):
+        # a thread that an agent left behind would keep the process for as long as it likes
+        with contextlib.suppress(OSError):
+            sys.stdout.flush()
+            sys.stderr.flush()
+        os._exit(code)
+    sys.exit(code)
 
 
 def _guarded(arguments: Sequence[str] | None) -> int:
@@ -71,13 +85,18 @@ def _guarded(arguments: Sequence[str] | None) -> int:
     except PasshatError as error:
         click.echo(f"passhat: {error}", err=True)
         return ExitCode.WRONG_USE
-    except (KeyboardInterrupt, click.Abort):
+    except (KeyboardInterrupt, click.Abort) as stop:
+        said = str(stop.__cause__ or stop)  # click puts its own exception around Ctrl-C
+        click.echo(f"passhat: {said or 'interrupted'}", err=True)
         return ExitCode.INTERRUPTED
     except BrokenPipeError:
         # whoever read our output has left; keep the interpreter from complaining at its end
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return ExitCode.FINE
-    except Exception:
+    except Exception as error:
+        if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EIO) and error.filename is None:
+            click.echo(f"passhat: the output can't be written: {error.strerror}", err=True)
+            return ExitCode.WRONG_USE
         traceback.print_exc()
         click.echo("passhat: this is a fault of passhat's own, not of your suite; please report it", err=True)
         return ExitCode.OUR_FAULT

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
@@ -9,6 +10,22 @@ from typing import Any, TypeVar
 import click
 
 F = TypeVar("F", bound=Callable[..., Any])
+
+
+class Share(click.FloatRange):
+    """A number between two others, both excluded; NaN lies nowhere."""
+
+    def __init__(self, low: float, high: float) -> None:
+        super().__init__(low, high, min_open=True, max_open=True)
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        number = super().convert(value, param, ctx)
+        if math.isnan(number):
+            self.fail(f"{value} is no number", param, ctx)
+        return number
+
+
+LEVEL = Share(0.5, 1 - 1e-8)
 
 root = click.option(
     "--root",
@@ -57,9 +74,7 @@ def judged(command: F) -> F:
         click.option(
             "--gate", "gates", multiple=True, metavar="GATE", help="A gate beside the suite's own (repeatable)."
         ),
-        click.option(
-            "--level", type=click.FloatRange(0.5, 1, min_open=True, max_open=True), help="Level of the intervals."
-        ),
+        click.option("--level", type=LEVEL, help="Level of the intervals."),
     ):
         command = option(command)
     return command

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from passhat.cli import _options as options
-from passhat.cli._reports import Judging, Printing
+from passhat.cli._reports import Judging, Printing, called
 
 if TYPE_CHECKING:
     from passhat.summary import Report
@@ -39,7 +39,7 @@ def command(source: str, root: Path, grades: str | None, arm: str | None, publis
 
         path = find_run(source, root)
         report = _checked(judging.of_run(RunReader(path), grades=grades, arm=arm), published)
-        printing.show(report, run=path.name)
+        printing.show(report, run=called(path, root))
     return report.exit_code
 
 

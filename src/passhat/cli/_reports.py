@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -77,6 +79,18 @@ class Printing:
             _write(self.html, reporting.render_html(report))
         if self.junit is not None:
             _write(self.junit, reporting.render_junit(report))
+
+
+def called(run: Path, root: Path) -> str:
+    """What other commands call a run: its id, or its path where runs are kept in an unusual place."""
+    return run.name if root == Path(".passhat") else str(run)
+
+
+@contextlib.contextmanager
+def aside() -> Iterator[None]:
+    """What user code prints in this process goes to standard error: standard output is for the report."""
+    with contextlib.redirect_stdout(sys.stderr):
+        yield
 
 
 def terminal() -> dict[str, Any]:

@@ -9,7 +9,7 @@ import click
 
 from passhat.cli import _options as options
 from passhat.cli._found import NoSuite, found_suites
-from passhat.cli._reports import Judging, Printing, progress
+from passhat.cli._reports import Judging, Printing, aside, called, progress
 from passhat.facts import Manifest, Status
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ def command(run: str, path: str | None, root: Path, **given: Any) -> int:
 
     where = find_run(run, root)
     manifest = RunReader(where).manifest
-    with entrance() as through:
+    with entrance() as through, aside():
         suite = _suite_of(manifest, path, root)
         result = resume(
             where,
@@ -57,7 +57,7 @@ def command(run: str, path: str | None, root: Path, **given: Any) -> int:
     judging = Judging(*(given[name] for name in ("missing", "undecided", "gates", "level")))
     printing = Printing(*(given[name] for name in ("as_json", "as_markdown", "html", "junit")))
     report = judging.of_run(result.reader)
-    printing.show(report, run=result.run_id)
+    printing.show(report, run=called(result.path, root))
     return report.exit_code
 
 

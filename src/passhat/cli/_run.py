@@ -8,12 +8,12 @@ import click
 
 from passhat.cli import _options as options
 from passhat.cli._found import found_suites
-from passhat.cli._reports import Judging, Printing, progress
+from passhat.cli._reports import Judging, Printing, aside, called, progress
 from passhat.summary import ExitCode
 
 if TYPE_CHECKING:
     from passhat.running import Entrance
-    from passhat.suite import FoundSuite
+    from passhat.suite import FoundSuite, Suite
 
 # an exit code that says more about the whole comes first
 _WORST = (
@@ -65,7 +65,8 @@ def command(paths: tuple[str, ...], **given: Any) -> int:
     from passhat.running import entrance
 
     with entrance() as through:
-        suites = [found for path in paths for found in found_suites(path)]
+        with aside():
+            suites = [found for path in paths for found in found_suites(path)]
         if given["dry_run"]:
             return _foretell(suites, given)
         codes = [_one(found, through, given) for found in suites]
@@ -75,19 +76,26 @@ def command(paths: tuple[str, ...], **given: Any) -> int:
 def _one(found: FoundSuite, through: Entrance, given: dict[str, Any]) -> int:
     import passhat
 
-    result = passhat.run(
-        found.suite,
-        root=given["root"],
-        progress=progress(quiet=given["quiet"]),
-        through=through,
-        retries=given["retries"],
-        **_asked(given),
-    )
-    judging = Judging(*(given[name] for name in ("missing", "undecided", "gates", "level")))
+    suite = _gated(found, given)
+    with aside():
+        result = passhat.run(
+            suite,
+            root=given["root"],
+            progress=progress(quiet=given["quiet"]),
+            through=through,
+            retries=given["retries"],
+            **_asked(given),
+        )
+    judging = Judging(given["missing"], given["undecided"], (), given["level"])
     printing = Printing(*(given[name] for name in ("as_json", "as_markdown", "html", "junit")))
     report = judging.of_run(result.reader)
-    printing.show(report, run=result.run_id)
+    printing.show(report, run=called(result.path, given["root"]))
     return report.exit_code
+
+
+def _gated(found: FoundSuite, given: dict[str, Any]) -> Suite:
+    """The suite with the command line's gates: they are checked, recorded and judged like its own."""
+    return found.suite.replace(gates=(*found.suite.gates, *given["gates"])) if given["gates"] else found.suite
 
 
 def _asked(given: dict[str, Any]) -> dict[str, Any]:
@@ -107,7 +115,9 @@ def _foretell(suites: list[FoundSuite], given: dict[str, Any]) -> int:
     from passhat.reporting import render_expected
     from passhat.running import dry_run
 
-    expected = {found.suite.name: dry_run(found.suite, root=given["root"], **_asked(given)) for found in suites}
+    expected = {
+        found.suite.name: dry_run(_gated(found, given), root=given["root"], **_asked(given)) for found in suites
+    }
     if given["as_json"]:
         click.echo(msgspec.json.format(msgspec.json.encode(expected)).decode())
     else:

@@ -55,6 +55,7 @@ class Session:
         self.revoked = False
         self.ends: float | None = None  # no request is let through from then on, in seconds by ``now``
         self.last_failure: str | None = None
+        self.unreachable: str | None = None  # why there was no provider for the last request
         self.lock = threading.Lock()
         self.meter = Meter(limits)
         self.models: dict[str, None] = {}
@@ -181,6 +182,7 @@ class Session:
     def ended(self, event: ModelCall) -> None:
         """Take the event of a call that is over."""
         self.meter.add(event.usage)
+        self.unreachable = (event.error or "") if event.refused == "upstream" else None
         if event.refused is None and event.wire != "other":
             self.last_failure = _failure(event)
         self._sink(event)

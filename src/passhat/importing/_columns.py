@@ -26,6 +26,12 @@ NAMES: dict[str, tuple[str, ...]] = {
 }
 
 
+def verdict_columns(columns: Iterable[str]) -> list[str]:
+    """All columns that say how a trial ended, the most telling first."""
+    named = {column.strip().lower().replace(" ", "_").replace("-", "_"): column for column in columns}
+    return [named[name] for name in NAMES["verdict"] if name in named]
+
+
 def find_columns(path: Path, columns: Iterable[str]) -> dict[str, str]:
     """Meaning -> the column that has it. Raises `TableError` when nothing names the task or the verdict."""
     named: dict[str, str] = {}

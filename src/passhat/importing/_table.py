@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, TypeVar
 
 from passhat.facts import Limits, Manifest, Status, TrialRecord, Usage, digest
 from passhat.importing import _values
-from passhat.importing._columns import find_columns
+from passhat.importing._columns import find_columns, verdict_columns
 from passhat.importing._errors import TableError
 from passhat.importing._rows import Row, read_rows
 
@@ -39,7 +39,7 @@ def read_table(path: Path | str) -> ImportedTable:
     """
     file = Path(path)
     table = read_rows(file)
-    reader = _RowReader(file, find_columns(file, table.columns), table.decimal_comma)
+    reader = _RowReader(file, find_columns(file, table.columns), verdict_columns(table.columns), table.decimal_comma)
     records = [reader.record(row, order) for order, row in enumerate(table.rows)]
     return ImportedTable(_manifest(file, records), records)
 
@@ -47,9 +47,10 @@ def read_table(path: Path | str) -> ImportedTable:
 class _RowReader:
     """Makes records of rows, and remembers which trials there were."""
 
-    def __init__(self, path: Path, columns: dict[str, str], decimal_comma: bool) -> None:
+    def __init__(self, path: Path, columns: dict[str, str], verdicts: list[str], decimal_comma: bool) -> None:
         self._path = path
         self._columns = columns
+        self._verdicts = verdicts
         self._comma = decimal_comma
         self._lines: dict[tuple[str, str, int], int] = {}
         self._next: Counter[tuple[str, str]] = Counter()
@@ -58,7 +59,7 @@ class _RowReader:
         """The record of one row."""
         task = self._needed(row, "task", _values.name)
         arm = self._value(row, "arm", _values.name) or ""
-        verdict = self._value(row, "verdict", self._score)
+        verdict = self._verdict(row)
         score = self._value(row, "score", self._score)
         passed = None if verdict is None else _values.succeeded(verdict)
         return TrialRecord(
@@ -76,6 +77,19 @@ class _RowReader:
             notes=("the table has no verdict for it",) if passed is None else (),
             order=order,
         )
+
+    def _verdict(self, row: Row) -> float | None:
+        """What the first column with a value says; columns that say yes and no are refused."""
+        said: dict[str, float] = {}
+        for column in self._verdicts:
+            value = self._read(row, column, self._score)
+            if value is not None:
+                said[column] = value
+        clear = {name: value for name, value in said.items() if value in (0.0, 1.0) and name.lower() != "score"}
+        if len(set(clear.values())) > 1:
+            words = " and ".join(f"{column}={row.values[column]!r}" for column in clear)
+            raise TableError(self._path, f"the row contradicts itself: {words}", line=row.line)
+        return next(iter(said.values()), None)
 
     def _trial(self, row: Row, arm: str, task: str) -> int:
         if "trial" in self._columns:
@@ -118,8 +132,11 @@ class _RowReader:
 
     def _value(self, row: Row, meaning: str, read: Callable[[Any], T]) -> T | None:
         column = self._columns.get(meaning)
-        value = None if column is None else row.values.get(column)
-        if _values.is_nothing(value) and not (meaning == "task" and isinstance(value, str) and value.strip()):
+        return None if column is None else self._read(row, column, read, text=meaning == "task")
+
+    def _read(self, row: Row, column: str, read: Callable[[Any], T], *, text: bool = False) -> T | None:
+        value = row.values.get(column)
+        if _values.is_nothing(value) and not (text and isinstance(value, str) and value.strip()):
             return None
         try:
             return read(value)

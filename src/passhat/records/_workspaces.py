@@ -171,7 +171,7 @@ def _storable(path: Path, seen: os.stat_result, root: Path) -> bool:
 def _add(archive: tarfile.TarFile, path: Path, name: str, seen: os.stat_result) -> None:
     info = tarfile.TarInfo(name)
     info.mode = stat.S_IMODE(seen.st_mode) & 0o777
-    info.mtime = seen.st_mtime
+    info.mtime = seen.st_mtime_ns // 1_000_000_000  # a fraction doesn't survive the archive exactly
     if stat.S_ISLNK(seen.st_mode):
         info.type, info.linkname = tarfile.SYMTYPE, os.readlink(path)
         archive.addfile(info)

@@ -32,7 +32,7 @@ class Raised(Exception):
     """Carries what user code raised, whatever its kind, past asyncio's special care for some kinds."""
 
     def __init__(self, error: BaseException) -> None:
-        super().__init__(repr(error))
+        super().__init__(type(error).__name__)
         self.error = error
 
 

@@ -27,9 +27,9 @@ class ResumeRefused(PasshatError):
     """A run that the suite, as it is now, can't continue; ``reasons`` says why."""
 
     def __init__(self, run_id: str, reasons: list[str]) -> None:
-        super().__init__(
-            f"{run_id} can't be resumed: {'; '.join(reasons)}. Start a new run, or force it and mix what was measured"
-        )
+        why = "; ".join(reasons)
+        way = "Start a new run, or force it (--force) and mix what was measured"
+        super().__init__(f"{run_id} can't be resumed: {why}. {way}")
         self.reasons = reasons
 
 

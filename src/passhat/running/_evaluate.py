@@ -125,6 +125,8 @@ class _Evaluation:
             raise BadCall(f"agent={agent!r}: must be a function of the trial")
         if isinstance(concurrency, bool) or not isinstance(concurrency, int) or concurrency < 1:
             raise BadCall(f"concurrency={concurrency!r}: must be a whole number, 1 or more")
+        if seed is not None and (isinstance(seed, bool) or not isinstance(seed, int) or seed < 0):
+            raise BadCall(f"seed={seed!r}: must be a whole number, 0 or more, or None to draw one")
         self.k = k
         self.agent = agent
         self.judge = Judge(self.tasks, passes, tuple(graders))

@@ -189,7 +189,9 @@ class InlineTrial:
                 output, raised = None, error_info("output", bad.error)
         failure = self.session.last_failure
         provider = None if failure is None else ErrorInfo("provider", failure)
-        status, error = status_of(limit=limit, provider=provider, late=late, raised=raised)
+        status, error = status_of(
+            limit=limit, provider=provider, late=late, raised=raised, unreachable=self.session.unreachable
+        )
         if torn is not None:
             if status is Status.COMPLETED:
                 status, error = Status.ENVIRONMENT_ERROR, torn

@@ -201,7 +201,9 @@ class ProcessTrial:
         late, raised = self._failed(ended)
         failure = self.session.last_failure
         provider = None if failure is None else ErrorInfo("provider", failure)
-        status, error = status_of(limit=self._limit(ended), provider=provider, late=late, raised=raised)
+        status, error = status_of(
+            limit=self._limit(ended), provider=provider, late=late, raised=raised, unreachable=self.session.unreachable
+        )
         torn = self.torn or (_unready(ended, self.world) if _died_closing(ended) and self.done is not None else None)
         if torn is not None and status is Status.COMPLETED:
             return Status.ENVIRONMENT_ERROR, torn

@@ -37,13 +37,19 @@ def judge(status: Status, grades: Sequence[Grade], *, graded: bool) -> Verdict:
 
 
 def status_of(
-    *, limit: ErrorInfo | None, provider: ErrorInfo | None, late: ErrorInfo | None, raised: ErrorInfo | None
+    *,
+    limit: ErrorInfo | None,
+    provider: ErrorInfo | None,
+    late: ErrorInfo | None,
+    raised: ErrorInfo | None,
+    unreachable: str | None = None,
 ) -> tuple[Status, ErrorInfo | None]:
     """How the agent's part ended, by the strength of the evidence.
 
     A limit that the gateway or we saw reached beats everything, and the simulated user's or the environment's fault
-    whatever the agent's provider did. A provider that failed in its last answer beats what
-    the agent then did, if the agent failed. A deadline beats what the agent said.
+    whatever the agent's provider did. That no provider was set up (``unreachable``) is the host's fault. A provider
+    that failed in its last answer beats what the agent then did, if the agent failed. A deadline beats what the
+    agent said.
 
     >>> status_of(limit=None, provider=ErrorInfo("provider", "503"), late=None, raised=None)[0]
     <Status.COMPLETED: 'completed'>
@@ -53,6 +59,8 @@ def status_of(
     if late is None and raised is not None and raised.kind in _NOT_THE_AGENT:
         return _NOT_THE_AGENT[raised.kind], raised
     failed = late or raised
+    if unreachable is not None and failed is not None:
+        return Status.ENVIRONMENT_ERROR, ErrorInfo("provider", unreachable)
     if provider is not None and failed is not None:
         return Status.PROVIDER_ERROR, provider
     if late is not None:

@@ -204,6 +204,7 @@ class Suite:
             raise SuiteError(f"Suite({self.name!r}): there is no field {sorted(unknown)[0]!r} to replace")
         copy = dataclasses.replace(self, **changes)
         copy._set("file", self.file)
+        copy._set("found_in", self.found_in)
         return copy
 
 

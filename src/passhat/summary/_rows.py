@@ -10,7 +10,7 @@ from passhat.stats import wilson
 from passhat.summary._measure import PassRate
 from passhat.summary._report import ErrorRow, GraderRate, GroupRow, Range, TaskRow, TaskVerdict, UsageTotals
 from passhat.summary._spend import Spend
-from passhat.summary._tally import SplitTally, Tally, TaskTally
+from passhat.summary._tally import ErrorKey, SplitTally, Tally, TaskTally
 from passhat.summary._worlds import Headline
 
 MIN_TRIALS = 3
@@ -127,12 +127,12 @@ def _these(rate: PassRate | None, level: float) -> Range | None:
 
 def error_rows(splits: Sequence[SplitTally]) -> tuple[ErrorRow, ...]:
     """A row a way to end, the most frequent first."""
-    errors: Counter[tuple[str, str, str, bool]] = Counter()
+    errors: Counter[ErrorKey] = Counter()
     for split in splits:
         errors.update(split.errors)
     rows = []
     for key, count in errors.most_common():
-        status, kind, type_, missing = key
+        status, kind, type_, missing, _ = key
         example = next(split.examples[key] for split in splits if key in split.examples)
         rows.append(ErrorRow(status, kind, type_, count, missing, example))
     return tuple(rows)

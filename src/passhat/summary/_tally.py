@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
@@ -119,14 +120,22 @@ class TaskTally:
         self.fingerprints += 1
 
 
+ErrorKey = tuple[str, str, str, bool, str]  # status, kind, type, missing, message without its particulars
+
+
+def _stem(message: str) -> str:
+    """The message without numbers and quoted values, so that the same fault of many trials is one row."""
+    return re.sub(r"\d+|'[^']*'|\"[^\"]*\"", "…", message)[:80]
+
+
 class SplitTally:
     """How the trials of one split ended."""
 
     def __init__(self) -> None:
         self.failures: Counter[str] = Counter()
         self.missing: Counter[str] = Counter()
-        self.errors: Counter[tuple[str, str, str, bool]] = Counter()
-        self.examples: dict[tuple[str, str, str, bool], Example] = {}
+        self.errors: Counter[ErrorKey] = Counter()
+        self.examples: dict[ErrorKey, Example] = {}
 
     def see(self, record: TrialRecord, status: Status, passed: bool | None) -> None:
         """Count a trial that didn't pass."""
@@ -136,9 +145,9 @@ class SplitTally:
         (self.missing if missing else self.failures)[status.value] += 1
         if record.error is None:
             return
-        key = (status.value, record.error.kind, record.error.type, missing)
+        key = (status.value, record.error.kind, record.error.type, missing, _stem(record.error.message))
         if key not in self.examples and len(self.examples) >= _KINDS:
-            key = (status.value, "other", "", missing)
+            key = (status.value, "other", "", missing, "")
         self.errors[key] += 1
         self.examples.setdefault(key, Example(record.task, record.trial, record.error.message[:_REASON]))
 

@@ -1,0 +1,119 @@
+"""What a sceptic tried: threads left behind, odd levels, missing keys, prints, unusual places, Ctrl-C."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from subprocess import CompletedProcess
+
+import pytest
+
+Call = Callable[..., CompletedProcess[str]]
+
+HEAD = "from passhat import Suite, Task, Limits\n"
+
+
+def write(folder: Path, body: str) -> None:
+    (folder / "evals" / "eval_words.py").write_text(HEAD + body)
+
+
+@pytest.mark.parametrize("level", ["nan", "0.9999999999999999", "1", "0.2"])
+def test_a_level_that_is_none_is_wrong_use_before_anything_runs(passhat: Call, folder: Path, level: str) -> None:
+    done = passhat("run", "evals", "--level", level)
+    assert done.returncode == 2
+    assert "Traceback" not in done.stderr
+    assert not (folder / ".passhat").exists()
+
+
+def test_a_gate_of_the_command_line_that_could_never_be_met_is_refused_too(passhat: Call, folder: Path) -> None:
+    done = passhat("run", "evals", "--gate", "pass@1 >= 0.999")
+    assert done.returncode == 2
+    assert "can't be met" in done.stderr
+    assert not (folder / ".passhat").exists()
+
+
+def test_what_an_agent_prints_never_mixes_with_the_report(passhat: Call, folder: Path) -> None:
+    write(
+        folder,
+        "print('at import')\n"
+        "def agent(trial):\n    print('agent speaks')\n    return 1\n"
+        "suite = Suite('s', tasks=[Task('a')], agent=agent, script=['x'], hand_picked=True)\n",
+    )
+    for isolation in ("inline", "process"):
+        done = passhat("run", "evals", "--json", "-q", "--isolation", isolation)
+        assert json.loads(done.stdout)["tasks"] == 1, done.stderr
+
+
+def test_a_thread_that_an_agent_left_behind_does_not_keep_the_process(passhat: Call, folder: Path) -> None:
+    write(
+        folder,
+        "import threading\n"
+        "def agent(trial):\n    threading.Thread(target=threading.Event().wait).start()\n    return 1\n"
+        "suite = Suite('s', tasks=[Task('a')], agent=agent, script=['x'], hand_picked=True)\n",
+    )
+    done = passhat("run", "evals", "-q", "--isolation", "inline")
+    assert done.returncode == 0, done.stderr
+    assert "passhat show" in done.stdout
+
+
+def test_an_agent_without_a_provider_is_missing_and_no_failure(passhat: Call, folder: Path) -> None:
+    path = folder / "evals" / "eval_words.py"
+    path.write_text(path.read_text().replace("simulation=policy, ", ""))
+    done = passhat("run", "evals", "-q", "--retries", "0", "--json", "--isolation", "inline")
+    assert done.returncode == 3, done.stderr
+    report = json.loads(done.stdout)
+    assert report["missing"] == {"environment_error": 12}
+    assert "needs a key" in report["errors"][0]["example"]["reason"]
+
+
+def test_hints_name_runs_that_are_kept_elsewhere_by_their_path(passhat: Call, folder: Path) -> None:
+    done = passhat("run", "evals", "-q", "--root", "elsewhere", "--seed", "1")
+    assert "passhat show elsewhere" in done.stdout.replace("\n      ", " ")
+    assert passhat("show", next(str(p) for p in (folder / "elsewhere" / "runs").iterdir())).returncode == 0
+
+
+def test_ctrl_c_says_how_to_go_on(folder: Path) -> None:
+    write(
+        folder,
+        "import threading\n"
+        "def agent(trial):\n    open('started', 'w').close()\n    threading.Event().wait()\n"
+        "suite = Suite('s', tasks=[Task('a')], agent=agent, script=['x'], hand_picked=True)\n",
+    )
+    os.mkfifo(folder / "tell")
+    body = (folder / "evals" / "eval_words.py").read_text()
+    (folder / "evals" / "eval_words.py").write_text(
+        body.replace("open('started', 'w').close()", "open('tell', 'w').close()")
+    )
+    command = [sys.executable, "-m", "passhat", "run", "evals", "-q", "--isolation", "inline"]
+    process = subprocess.Popen(command, cwd=folder, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    with open(folder / "tell") as told:
+        told.read()
+    process.send_signal(signal.SIGINT)
+    _, said = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert "passhat resume" in said
+
+
+def test_a_full_standard_output_is_no_fault_of_ours(passhat: Call, folder: Path) -> None:
+    passhat("run", "evals", "-q", "--seed", "1")
+    with open("/dev/full", "w") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "passhat", "report"],
+            cwd=folder,
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            timeout=60,
+        )
+    assert done.returncode == 2
+    assert "can't be written" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_a_stream_that_cannot_show_a_character_gets_its_escape(passhat: Call) -> None:
+    passhat("run", "evals", "-q", "--seed", "1")
+    done = passhat("report", "--json", PYTHONIOENCODING="latin-1")
+    assert done.returncode == 0, done.stderr
