@@ -20,6 +20,7 @@ def test_a_run_is_reported_on_standard_output_and_its_progress_on_standard_error
     assert done.returncode == 0, done.stderr
     assert "Simulation of words" in done.stdout
     assert "12/12 trials" in done.stderr
+    assert "recorded in .passhat/runs/" in done.stderr
     assert "passhat show" in done.stdout
     assert "\x1b" not in done.stdout + done.stderr
     (run,) = (folder / ".passhat" / "runs").iterdir()

@@ -86,6 +86,8 @@ def _one(found: FoundSuite, through: Entrance, given: dict[str, Any]) -> int:
             retries=given["retries"],
             **_asked(given),
         )
+    if not given["quiet"]:
+        click.echo(f"recorded in {result.path}", err=True)
     judging = Judging(given["missing"], given["undecided"], (), given["level"])
     printing = Printing(*(given[name] for name in ("as_json", "as_markdown", "html", "junit")))
     report = judging.of_run(result.reader)
