@@ -145,6 +145,7 @@ def test_an_interrupted_run_is_resumed_and_no_finished_trial_runs_again(passhat:
     path.write_text("import os\n" + path.read_text().replace("    sent = [", f"    {stop}\n    sent = ["))
     assert passhat("run", "evals", "--seed", "3", "-q", "--isolation", "inline").returncode == -9
     before = json.loads(passhat("show", "last", "--json").stdout)
+    assert "interrupted" in passhat("runs").stdout
     (folder / "go").touch()
     done = passhat("resume", "--json", "-q")
     assert done.returncode == 0, done.stderr
