@@ -16,6 +16,7 @@ from passhat.gateway._errors import CassetteError
 
 _HEAD = "passhat_cassette"
 _VERSION = 1
+_COUNT = "count"  # stands last in YAML: a file that was cut short lacks it
 _WAY_OUT = "mend it, or delete the file to record anew"
 Stamp = tuple[int, int] | None
 
@@ -102,13 +103,19 @@ def _json(path: Path, number: int, line: str) -> Any:
 
 def _from_yaml(path: Path, text: str) -> list[Entry]:
     try:
-        data = yaml.load(text, Loader=_LOADER)  # noqa: S506 - a safe loader
+        data = yaml.load(text, Loader=_Loader)  # noqa: S506 - a safe loader
     except (yaml.YAMLError, RecursionError, ValueError) as error:
         raise CassetteError(f"{path}: not YAML ({error}); {_WAY_OUT}") from error
     _check_head(path, data)
     entries = data.get("answers", [])
     if not isinstance(entries, list):
         raise CassetteError(f"{path}: 'answers' must be a list")
+    if entries and data.get(_COUNT) != len(entries):
+        said = data.get(_COUNT, "nothing")
+        raise CassetteError(
+            f"{path}: it holds {len(entries)} answers and its last line, '{_COUNT}', says {said}: "
+            f"the file was cut short or edited; {_WAY_OUT}"
+        )
     return [_entry(path, f"answer {number}", value) for number, value in enumerate(entries, 1)]
 
 
@@ -131,11 +138,28 @@ def _to_lines(entries: Iterable[Entry]) -> str:
 
 
 def _to_yaml(entries: Iterable[Entry]) -> str:
-    data = {_HEAD: _VERSION, "answers": [msgspec.to_builtins(entry) for entry in entries]}
+    answers = [msgspec.to_builtins(entry) for entry in entries]
+    data = {_HEAD: _VERSION, "answers": answers, _COUNT: len(answers)}
     return str(yaml.dump(data, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=120))
 
 
-_LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+_SAFE: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+
+
+class _Loader(_SAFE):  # type: ignore[misc]
+    """Refuses a name that is given twice, as a merge of two files may leave it."""
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
+        """A mapping, each of its names once."""
+        seen: set[str] = set()
+        for name, _ in node.value:
+            if str(name.value) in seen:
+                raise yaml.constructor.ConstructorError(None, None, f"{name.value!r} is given twice", node.start_mark)
+            seen.add(str(name.value))
+        mapping: dict[Any, Any] = super().construct_mapping(node, deep)
+        return mapping
+
+
 _DUMPER: Any = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
 
 

@@ -161,7 +161,7 @@ class Recording(Replaying):
                 position=position,
                 ordinal=ordinal,
                 key=key,
-                request=data,
+                request=substitute(data, changes),
                 status=status,
                 body=substitute(body, changes),
                 events=None if events is None else substitute(merged(events), changes),

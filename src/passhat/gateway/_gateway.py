@@ -296,6 +296,8 @@ def _next(session: Session, exchange: Exchange, refused: str | None, problem: Ba
         return session.player.next(exchange.request)
     except GatewayError as error:
         return error
+    except RecursionError:
+        return BadRequest("The request is nested too deeply.")
 
 
 def _refusal(error: GatewayError) -> str:
