@@ -29,8 +29,8 @@ def command(source: str, root: Path, grades: str | None, arm: str | None, publis
 
     SOURCE is a run's id (or a unique part of it), its path, "last", or a CSV or JSONL file.
     """
-    judging = Judging(*(given[name] for name in ("missing", "undecided", "gates", "level")))
-    printing = Printing(*(given[name] for name in ("as_json", "as_markdown", "html", "junit")))
+    judging = Judging.asked(given)
+    printing = Printing.asked(given)
     if is_table(source):
         report = _checked(judging.of_table(Path(source)), published)
         printing.show(report)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -31,6 +31,11 @@ class Judging:
     undecided: str | None = None
     gates: tuple[str, ...] = ()
     level: float | None = None
+
+    @classmethod
+    def asked(cls, given: Mapping[str, Any]) -> Judging:
+        """What the command line asked for."""
+        return cls(given["missing"], given["undecided"], given["gates"], given["level"])
 
     def of_run(self, reader: RunReader, *, grades: str | None = None, arm: str | None = None) -> Report:
         """The report of a run directory."""
@@ -64,6 +69,11 @@ class Printing:
     as_markdown: bool = False
     html: Path | None = None
     junit: Path | None = None
+
+    @classmethod
+    def asked(cls, given: Mapping[str, Any]) -> Printing:
+        """What the command line asked for."""
+        return cls(given["as_json"], given["as_markdown"], given["html"], given["junit"])
 
     def show(self, report: Report, run: str | None = None) -> None:
         """Print a report on standard output, and write the files that were asked for."""

@@ -54,8 +54,8 @@ def command(run: str, path: str | None, root: Path, **given: Any) -> int:
             progress=progress(quiet=given["quiet"]),
             through=through,
         )
-    judging = Judging(*(given[name] for name in ("missing", "undecided", "gates", "level")))
-    printing = Printing(*(given[name] for name in ("as_json", "as_markdown", "html", "junit")))
+    judging = Judging.asked(given)
+    printing = Printing.asked(given)
     report = judging.of_run(result.reader)
     printing.show(report, run=called(result.path, root))
     return report.exit_code

@@ -88,8 +88,8 @@ def _one(found: FoundSuite, through: Entrance, given: dict[str, Any]) -> int:
         )
     if not given["quiet"]:
         click.echo(f"recorded in {result.path}", err=True)
-    judging = Judging(given["missing"], given["undecided"], (), given["level"])
-    printing = Printing(*(given[name] for name in ("as_json", "as_markdown", "html", "junit")))
+    judging = Judging.asked({**given, "gates": ()})  # the suite has them already
+    printing = Printing.asked(given)
     report = judging.of_run(result.reader)
     printing.show(report, run=called(result.path, given["root"]))
     return report.exit_code

@@ -84,13 +84,13 @@ class Cassette:
     def canonical(self, request: Request, texts: Mapping[str, str]) -> tuple[str, Any]:
         """The key of a request and the data it stands for."""
         data = canonical(request, self.changes(texts), self._match_on)
-        return hashlib.sha256(msgspec.json.encode(data, order="deterministic")).hexdigest()[:24], data
+        return _key_of(data), data
 
     def canonical_beside(self, http: HttpRequest, texts: Mapping[str, str]) -> tuple[str, Any]:
         """The same for a request that isn't for the model."""
         asked = {"request": f"{http.method} {bare(http.path)}", "query": http.query, "body": decode_event(http.body)}
         data = substitute(asked, self.changes(texts))
-        return hashlib.sha256(msgspec.json.encode(data, order="deterministic")).hexdigest()[:24], data
+        return _key_of(data), data
 
     def find(self, task: str, trial: int, key: str, ordinal: int) -> Entry | None:
         """The recorded answer, None when there is none."""
@@ -183,3 +183,7 @@ def _diff(entries: Iterable[Entry], data: Any) -> str:
 def _lines(data: Any) -> list[str]:
     text = msgspec.json.format(msgspec.json.encode(data, order="deterministic"), indent=1).decode()
     return [line for whole in text.splitlines() for line in whole.replace("\\n", "\\n\n").splitlines()]
+
+
+def _key_of(data: Any) -> str:
+    return hashlib.sha256(msgspec.json.encode(data, order="deterministic")).hexdigest()[:24]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from passhat.graders._names import GraderSetup
@@ -78,6 +78,3 @@ def checked(expect: Any, where: str) -> Any:
 def _short(thing: Any) -> str:
     text = repr(thing)
     return text if len(text) <= 60 else f"{text[:57]}..."
-
-
-Expect = Any | Callable[[Any], Any]

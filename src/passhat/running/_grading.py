@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import functools
-import inspect
 import shutil
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
@@ -15,7 +14,7 @@ from passhat.facts import ErrorInfo, Grade, Role, Status, Transcript, Usage, mes
 from passhat.running._calling import DeadlinePassed, Raised, TrialThread, start, within
 from passhat.running._plan import PlannedTrial
 from passhat.running._workspaces import changes, snapshot
-from passhat.trial import FinishedTrial, Workspace, copy_tree
+from passhat.trial import FinishedTrial, Workspace, copy_tree, open_environment
 
 Grader = Callable[..., Any]
 
@@ -95,21 +94,6 @@ class FinalState:
         return changes(before, before if made is None else snapshot(made))
 
 
-def open_environment(environment: Callable[[Any], Any], trial: Any, closing: contextlib.ExitStack) -> Any:
-    """Open a suite's environment for a trial: enter a context manager, or take what a plain function returns."""
-    opened = environment(trial)
-    if hasattr(opened, "__enter__") and hasattr(opened, "__exit__"):
-        return closing.enter_context(opened)
-    if inspect.isgenerator(opened):
-        opened.close()
-        raise TypeError("environment is a generator function; decorate it with @contextlib.contextmanager")
-    if inspect.isawaitable(opened) or hasattr(opened, "__aenter__"):
-        if inspect.iscoroutine(opened):
-            opened.close()
-        raise TypeError("environment must be a plain context manager or function; async ones can't be opened here")
-    return opened
-
-
 async def grade_all(
     graders: Sequence[Grader], final: FinalState, seconds: float | None, *, names: Sequence[str] = ()
 ) -> tuple[Grade, ...]:
@@ -128,7 +112,7 @@ async def grade_all(
                 grades.append(await within(start(_grade_async(grader, final, name)), seconds))
             else:
                 thread = thread or TrialThread("passhat-grader")
-                grades.append(await within(thread.submit(_grade, grader, final, name), seconds))
+                grades.append(await within(thread.submit(grade_one, grader, final, name), seconds))
         except DeadlinePassed as late:
             grades.append(no_grade(grader, name, f"TimeoutError: the grader {late}"))
             if thread is not None:
@@ -141,7 +125,8 @@ async def grade_all(
     return tuple(grades)
 
 
-def _grade(grader: Grader, final: FinalState, name: str) -> Grade:
+def grade_one(grader: Grader, final: FinalState, name: str) -> Grade:
+    """One grade, made on this thread; an async grader gets an event loop of its own."""
     from passhat.graders import run_grader
 
     closing = contextlib.ExitStack()
@@ -165,11 +150,6 @@ def _close(closing: contextlib.ExitStack) -> None:
     """Close a grader's copy. That this fails doesn't change its grade: it was only a copy."""
     with contextlib.suppress(Exception):
         closing.close()
-
-
-def grade_here(grader: Grader, final: FinalState, name: str) -> Grade:
-    """One grade, made on this thread; an async grader gets an event loop of its own."""
-    return _grade(grader, final, name)
 
 
 def no_grade(grader: Grader, name: str, error: str) -> Grade:

@@ -16,13 +16,13 @@ from passhat.facts import ErrorInfo, Status
 from passhat.running._calling import DeadlinePassed, Raised, TrialThread, awaited, is_async, start, within
 from passhat.running._errors import error_info
 from passhat.running._executor import Acted
-from passhat.running._grading import FinalState, open_environment
+from passhat.running._grading import FinalState
 from passhat.running._output import TooLarge, checked_output
 from passhat.running._plan import PlannedTrial
 from passhat.running._session import open_session
 from passhat.running._verdict import is_graded, status_of
 from passhat.running._workspaces import seal, snapshot
-from passhat.trial import Recorder, Trial, Workspace, recorder_here
+from passhat.trial import Recorder, Trial, Workspace, open_environment, recorder_here
 
 if TYPE_CHECKING:
     from passhat.running._inline import World

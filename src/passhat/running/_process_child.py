@@ -23,7 +23,7 @@ import msgspec
 from passhat.facts import ErrorInfo, Event, message_of
 from passhat.running._calling import is_async
 from passhat.running._errors import error_info
-from passhat.running._grading import FinalState, grade_here, no_grade, open_environment
+from passhat.running._grading import FinalState, grade_one, no_grade
 from passhat.running._output import TooLarge, checked
 from passhat.running._own_loop import leave_behind
 from passhat.running._plan import PlannedTrial
@@ -42,7 +42,7 @@ from passhat.running._process_orders import (
 )
 from passhat.running._process_suite import suite_at
 from passhat.running._workspaces import snapshot
-from passhat.trial import Recorder, Trial, Workspace, recorder_here
+from passhat.trial import Recorder, Trial, Workspace, open_environment, recorder_here
 
 if TYPE_CHECKING:
     from passhat.isolation import Channel
@@ -79,7 +79,7 @@ def grade(payload: Any, channel: Channel) -> None:
         channel.phase(str(index))
         grader, name = suite.graders[index], order.names[index]
         try:
-            given = grade_here(grader, final, name)
+            given = grade_one(grader, final, name)
         except BaseException as error:
             given = no_grade(grader, name, f"{type(error).__name__}: {message_of(error)}")
         try:

@@ -4,6 +4,7 @@ The stored record of a trial is `passhat.facts.TrialRecord`; the classes here ar
 """
 
 from passhat.trial._current import recorder_here, tool
+from passhat.trial._environment import open_environment
 from passhat.trial._finished import FinishedTrial
 from passhat.trial._live import CLEARED, ModelAccess, Trial, TrialCancelled
 from passhat.trial._recorder import Recorder, ToolInProgress
@@ -20,6 +21,7 @@ __all__ = [
     "Workspace",
     "WorkspaceError",
     "copy_tree",
+    "open_environment",
     "recorder_here",
     "tool",
 ]

@@ -18,7 +18,7 @@ from passhat.graders._names import GraderSetup
 from passhat.graders._paths import Gone
 from passhat.graders.outcome._database import sqlite
 from passhat.graders.outcome._rows import compare_rows, has_order
-from passhat.trial import FinishedTrial, Recorder, Trial, Workspace, copy_tree
+from passhat.trial import FinishedTrial, Recorder, Trial, Workspace, copy_tree, open_environment
 
 State = Callable[[Any], Mapping[str, Any]]
 
@@ -140,12 +140,7 @@ class Goal(Check):
             return dict(state)
 
     def _opened(self, trial: Any, closing: contextlib.ExitStack) -> Any:
-        if self.environment is None:
-            return None
-        opened = self.environment(trial)
-        if hasattr(opened, "__enter__") and hasattr(opened, "__exit__"):
-            return closing.enter_context(opened)
-        return opened
+        return None if self.environment is None else open_environment(self.environment, trial, closing)
 
 
 def goal(
