@@ -19,7 +19,7 @@ from passhat.running._executor import Acted
 from passhat.running._grading import FinalState
 from passhat.running._output import TooLarge, checked_output
 from passhat.running._plan import PlannedTrial
-from passhat.running._session import open_session
+from passhat.running._session import limit_reached, model_that_answered, open_session, unused_notes
 from passhat.running._verdict import is_graded, status_of
 from passhat.running._workspaces import seal, snapshot
 from passhat.trial import Recorder, Trial, Workspace, open_environment, recorder_here
@@ -203,18 +203,13 @@ class InlineTrial:
 
     def _limit(self) -> ErrorInfo | None:
         hit = self.session.limit_hit
-        if hit is None:
-            return None
-        bound = getattr(self.world.limits, hit)
-        return ErrorInfo(hit, f"the limit of {bound} {hit.replace('_', ' ')} was reached")
+        return None if hit is None else limit_reached(hit, self.world.limits)
 
     def _acted(self, status: Status, output: Any, error: ErrorInfo | None) -> Acted:
         made = self.workspace.made
         if made is not None and is_graded(status):
             self.notes.extend(seal(made))
-        unused = self.session.unused()
-        if unused:
-            self.notes.append(f"{len(unused)} scripted replies were not asked for: {', '.join(unused[:3])}")
+        self.notes.extend(unused_notes(self.session))
         transcript, usage = self.recorder.transcript(), self.session.usage()
         final = FinalState(
             self.planned,
@@ -238,7 +233,7 @@ class InlineTrial:
             usage=usage,
             seconds=self.seconds,
             started=self.started,
-            model=next((call.model_reported or call.model for call in reversed(transcript.model_calls)), None) or None,
+            model=model_that_answered(transcript),
             notes=tuple(self.notes),
             workspace=made,
             final=final,

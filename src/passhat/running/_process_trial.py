@@ -30,7 +30,7 @@ from passhat.running._process_orders import (
     Torn,
     Unready,
 )
-from passhat.running._session import open_session
+from passhat.running._session import limit_reached, model_that_answered, open_session, unused_notes
 from passhat.running._verdict import is_graded, status_of
 from passhat.trial import CLEARED, Recorder
 
@@ -186,7 +186,7 @@ class ProcessTrial:
             usage=self.session.usage(),
             seconds=max(0.0, seconds),
             started=self.started,
-            model=next((call.model_reported or call.model for call in reversed(transcript.model_calls)), None) or None,
+            model=model_that_answered(transcript),
             notes=tuple(self.notes),
             workspace=workspace,
             final=(self, slot),
@@ -222,8 +222,7 @@ class ProcessTrial:
         """The limit that was reached: what the gateway saw, then what isolation saw, then the size of the output."""
         name = self.session.limit_hit or (_LIMITS.get(ended.limit or "") if ended.kind == "limit" else None)
         if name is not None:
-            bound = getattr(self.world.limits, name)
-            return ErrorInfo(name, f"the limit of {bound} {name.replace('_', ' ')} was reached")
+            return limit_reached(name, self.world.limits)
         error = None if self.done is None else self.done.error
         return error if error is not None and error.kind == "output_bytes" else None
 
@@ -243,9 +242,7 @@ class ProcessTrial:
         return self.place, None
 
     def _note(self, ended: Ended) -> None:
-        unused = self.session.unused()
-        if unused:
-            self.notes.append(f"{len(unused)} scripted replies were not asked for: {', '.join(unused[:3])}")
+        self.notes.extend(unused_notes(self.session))
         self.notes.extend(ended.notes)
         if ended.from_disk:
             self.notes.append(f"modules read from disk during the trial: {', '.join(ended.from_disk[:10])}")

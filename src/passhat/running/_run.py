@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 import threading
-import time
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Unpack
+from typing import TYPE_CHECKING, Unpack
 
-from passhat.facts import Limits, Manifest, Status, Transcript, TrialRecord
-from passhat.running._entrance import Entrance
+from passhat.facts import Manifest, Status, Transcript, TrialRecord
 from passhat.running._errors import Interrupted
 from passhat.running._own_loop import own_loop
-from passhat.running._plan import Order
-from passhat.running._progress import Progress
-from passhat.running._setup import KEPT_BYTES, Asked, Options, Select, new_job, resumed_job
+from passhat.running._setup import Asked, Options, Ways, new_job, resumed_job
 
 if TYPE_CHECKING:
     from passhat.records import RunReader
@@ -57,31 +53,11 @@ class Run:
         return self.reader.transcript(record)
 
 
-def run(
-    suite: Suite,
-    *,
-    trials: int | None = None,
-    concurrency: int | None = None,
-    seed: int | None = None,
-    order: Order | None = None,
-    stop: Literal["full", "when-decided"] = "full",
-    model: str | None = None,
-    cassette: Path | str | None = None,
-    record: Literal["missing", "all", "none"] = "none",
-    faults: Sequence[Any] = (),
-    limits: Limits | None = None,
-    select: Select | None = None,
-    root: Path | str = ".passhat",
-    isolation: str = "inline",
-    progress: Progress | None = None,
-    through: Entrance | None = None,
-    retries: int = 2,
-    retry_wait: float = 1.0,
-    keep_bytes: int = KEPT_BYTES,
-    hook: Callable[[Any], None] | None = None,
-    clock: Callable[[], float] = time.monotonic,
-) -> Run:
+def run(suite: Suite, *, root: Path | str = ".passhat", **options: Unpack[Options]) -> Run:
     """Execute a suite once: every task ``trials`` times, graded, recorded below ``root``.
+
+    ``trials`` of each task, ``concurrency``, ``seed``, ``order`` ("task", "round", "shuffled"), ``limits`` and
+    ``model`` stand before the suite's own; ``progress`` watches.
 
     What isn't given is taken from the suite; a seed that nobody gives is drawn, and recorded. ``select(tasks)``
     returns those to run. ``model`` is PROVIDER/NAME. ``cassette`` replays a file of recorded answers, or records
@@ -105,28 +81,7 @@ def run(
     Raises `PasshatError` for what can't be run, before anything is spent, and `passhat.records.RecordError` when the
     directory can't be written.
     """
-    asked = Asked(
-        trials=trials,
-        concurrency=concurrency,
-        seed=seed,
-        order=order,
-        stop=stop,
-        model=model,
-        cassette=cassette,
-        record=record,
-        faults=faults,
-        limits=limits,
-        select=select,
-        isolation=isolation,
-        progress=progress,
-        through=through,
-        retries=retries,
-        retry_wait=retry_wait,
-        keep_bytes=keep_bytes,
-        hook=hook,
-        clock=clock,
-    )
-    return drive(new_job(suite, asked, root))
+    return drive(new_job(suite, Asked(**options), root))
 
 
 async def run_async(suite: Suite, *, root: Path | str = ".passhat", **options: Unpack[Options]) -> Run:
@@ -140,23 +95,10 @@ def resume(
     which: Path | str,
     suite: Suite,
     *,
-    concurrency: int | None = None,
-    model: str | None = None,
-    cassette: Path | str | None = None,
-    record: Literal["missing", "all", "none"] = "none",
-    faults: Sequence[Any] = (),
-    limits: Limits | None = None,
-    isolation: str | None = None,
     root: Path | str = ".passhat",
     force: bool = False,
     retry: Collection[Status] = (),
-    progress: Progress | None = None,
-    through: Entrance | None = None,
-    retries: int = 2,
-    retry_wait: float = 1.0,
-    keep_bytes: int = KEPT_BYTES,
-    hook: Callable[[Any], None] | None = None,
-    clock: Callable[[], float] = time.monotonic,
+    **ways: Unpack[Ways],
 ) -> Run:
     """Run exactly the trials that a run has no record of.
 
@@ -168,22 +110,11 @@ def resume(
     from passhat.records import find_run
 
     path = find_run(str(which), root)
-    asked = Asked(
-        concurrency=concurrency,
-        model=model,
-        cassette=cassette,
-        record=record,
-        faults=faults,
-        limits=limits,
-        isolation=isolation,
-        progress=progress,
-        through=through,
-        retries=retries,
-        retry_wait=retry_wait,
-        keep_bytes=keep_bytes,
-        hook=hook,
-        clock=clock,
-    )
+    unknown = sorted(set(ways) - set(Ways.__annotations__))
+    if unknown:
+        raise TypeError(f"resume() got an unexpected keyword argument {unknown[0]!r}: a resumed run keeps its own")
+    ways.setdefault("isolation", None)
+    asked = Asked(**ways)
     return drive(resumed_job(path, suite, asked, force=force, retry=retry))
 
 

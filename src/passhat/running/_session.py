@@ -1,10 +1,12 @@
-"""One trial's way to its model: a session at the run's gateway."""
+"""One trial's way to its model: a session at the run's gateway, and what it tells at the end."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from passhat.facts import ErrorInfo, Limits, Transcript
 
 if TYPE_CHECKING:
     from passhat.gateway import Session
@@ -29,3 +31,19 @@ def open_session(
         model=world.model.name,
         faults=world.model.faults,
     )
+
+
+def limit_reached(name: str, limits: Limits) -> ErrorInfo:
+    """The error of a trial that reached the limit of this name."""
+    return ErrorInfo(name, f"the limit of {getattr(limits, name)} {name.replace('_', ' ')} was reached")
+
+
+def unused_notes(session: Session) -> list[str]:
+    """A note on scripted replies that nothing asked for; none when there are none."""
+    unused = session.unused()
+    return [f"{len(unused)} scripted replies were not asked for: {', '.join(unused[:3])}"] if unused else []
+
+
+def model_that_answered(transcript: Transcript) -> str | None:
+    """The model of the last call, as its provider reported it."""
+    return next((call.model_reported or call.model for call in reversed(transcript.model_calls)), None) or None

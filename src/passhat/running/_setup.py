@@ -39,21 +39,16 @@ ISOLATIONS = ("inline", "process", "spawn")
 KEPT_BYTES = 200_000_000
 
 
-class Options(TypedDict, total=False):
-    """The keyword arguments that `passhat.run` and its like share; see there."""
+class Ways(TypedDict, total=False):
+    """The keyword arguments that `passhat.run` and `passhat.resume` share; see `passhat.run`."""
 
-    trials: int | None
     concurrency: int | None
-    seed: int | None
-    order: Order | None
-    stop: Literal["full", "when-decided"]
     model: str | None
     cassette: Path | str | None
     record: Literal["missing", "all", "none"]
     faults: Sequence[Any]
     limits: Limits | None
-    select: Select | None
-    isolation: str
+    isolation: str | None
     retries: int
     retry_wait: float
     keep_bytes: int
@@ -61,6 +56,16 @@ class Options(TypedDict, total=False):
     through: Entrance | None
     hook: Callable[[Any], None] | None
     clock: Callable[[], float]
+
+
+class Options(Ways, total=False):
+    """The keyword arguments of `passhat.run`: what a resumed run takes over comes beside its ways."""
+
+    trials: int | None
+    seed: int | None
+    order: Order | None
+    stop: Literal["full", "when-decided"]
+    select: Select | None
 
 
 @dataclass(frozen=True, kw_only=True)
