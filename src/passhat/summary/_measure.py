@@ -37,13 +37,17 @@ class Measured(Protocol):
 
 @dataclass(frozen=True)
 class PassRate:
-    """pass@k or pass^k of tasks with ``ns`` trials and ``cs`` passes; ``keys`` names each task's independent unit."""
+    """pass@k or pass^k of tasks with ``ns`` trials and ``cs`` passes; ``keys`` names each task's independent unit.
+
+    ``dependent``: the trials of a task depend on each other, so that each task is one observation.
+    """
 
     ns: Sequence[int]
     cs: Sequence[int]
     keys: Sequence[Hashable]
     k: int = 1
     rate: RateWord = "pass^k"
+    dependent: bool = False
 
     @property
     def estimate(self) -> float | None:
@@ -57,6 +61,8 @@ class PassRate:
 
     def interval(self, of: Target, level: float, side: Side = "both") -> Interval:
         """Beyond the trials there are these are bounds; `passhat.stats.Refused` far beyond them."""
+        if self.dependent:
+            of = "tasks like these"
         grouped = self.units < len(self.keys)
         if of == "tasks like these" and grouped and self.k <= min(self.ns):
             scores = task_scores(self.ns, self.cs, k=self.k, rate=self.rate)
@@ -66,11 +72,12 @@ class PassRate:
 
 @dataclass(frozen=True)
 class MeanScore:
-    """The mean over tasks of their mean ``scores``, each from ``ns`` trials."""
+    """The mean over tasks of their mean ``scores``, each from ``ns`` trials; ``dependent`` as in `PassRate`."""
 
     scores: Sequence[float]
     ns: Sequence[int]
     keys: Sequence[Hashable]
+    dependent: bool = False
 
     @property
     def estimate(self) -> float:
@@ -84,7 +91,7 @@ class MeanScore:
 
     def interval(self, of: Target, level: float, side: Side = "both") -> Interval:
         """The interval about a target."""
-        if of == "these tasks":
+        if of == "these tasks" and not self.dependent:
             return mean_interval(self.scores, level, of=of, n=self.ns, side=side)
         return mean_interval(family_means(self.scores, self.keys), level, side=side)
 

@@ -11,6 +11,7 @@ from typing import Literal
 import msgspec
 
 from passhat.facts import Manifest, ModelSource
+from passhat.stats import OrderVerdict
 
 SCHEMA = 1
 Range = tuple[float, float]
@@ -157,6 +158,19 @@ class UsageTotals(msgspec.Struct, frozen=True):
     partial: tuple[str, ...]
 
 
+class OrderRow(msgspec.Struct, frozen=True):
+    """Whether results depend on the order of trials. ``p`` is Bonferroni's over the ``tests``, None if not testable.
+
+    ``note`` is what was found, or the power that there was to find it, or why it can't be tested. ``tests`` has the p
+    value of each: "runs" (a result repeats the one before), "trend" (drift), "rounds" (an outage of all tasks).
+    """
+
+    verdict: OrderVerdict
+    note: str
+    p: float | None
+    tests: dict[str, float]
+
+
 class Finding(msgspec.Struct, frozen=True):
     """Something a reader has to know before using the numbers. ``tasks`` names the tasks it is about, if it is."""
 
@@ -185,9 +199,10 @@ class GateRow(msgspec.Struct, frozen=True):
 class Report(msgspec.Struct, frozen=True, kw_only=True):
     """All that a run says. ``tasks`` is the number of tasks in the headline: those of split *tune* stand apart.
 
-    ``flip_rate`` is the share of tasks (with at least 2 trials) that both passed and failed. ``failures`` and
-    ``missing`` count trials by status; *completed* among the failures are those that a grader failed.
-    ``undecided`` is what an undecided gate counts as.
+    ``order`` says whether trials depend on those before them, None where no task has two trials. ``flip_rate`` is the
+    share of tasks (with at least 2 trials) that both passed and failed. ``failures`` and ``missing`` count trials by
+    status; *completed* among the failures are those that a grader failed. ``undecided`` is what an undecided gate
+    counts as.
     """
 
     schema: int = SCHEMA
@@ -203,6 +218,7 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     pass_at: tuple[Rate, ...]
     pass_hat: tuple[Rate, ...]
     score: Score | None
+    order: OrderRow | None
     flip_rate: float | None
     verdicts: dict[str, int]
     graders: tuple[GraderRate, ...]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
 from passhat.stats import wilson
 from passhat.summary._measure import PassRate
@@ -77,7 +78,7 @@ def by_tag(headline: Headline, level: float) -> tuple[GroupRow, ...]:
     """A row a tag, in alphabetical order; a task with two tags is in two rows."""
     tags = sorted({tag for task in headline.tasks for tag in task.tags})
     return tuple(
-        group_row(tag, Headline([t for t in headline.tasks if tag in t.tags], headline.policy, headline.keys), level)
+        group_row(tag, replace(headline, tasks=[t for t in headline.tasks if tag in t.tags]), level)
         for tag in tags
     )
 
@@ -90,7 +91,7 @@ def by_split(tasks: Iterable[TaskTally], headline: Headline, level: float) -> tu
         if task not in members:
             members.append(task)
     return tuple(
-        group_row(name, Headline(members, headline.policy, headline.keys), level) for name, members in groups.items()
+        group_row(name, replace(headline, tasks=members), level) for name, members in groups.items()
     )
 
 

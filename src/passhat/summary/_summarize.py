@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import get_args
 
@@ -12,6 +13,7 @@ from passhat.suite import Gate
 from passhat.summary._findings import Evidence, find_all
 from passhat.summary._gates import GateJudge, exit_code
 from passhat.summary._measure import unit_keys
+from passhat.summary._order import look_at_order
 from passhat.summary._rates import Population, Table, default_ks
 from passhat.summary._report import GateRow, MissingPolicy, Report, TrialCounts
 from passhat.summary._rows import by_split, by_tag, error_rows, grader_rates, task_row, usage_totals
@@ -72,6 +74,8 @@ def summarize(
     tally.finish(planned)
 
     headline = _headline(tally, manifest, policy)
+    order = look_at_order(headline.tasks) if manifest.asked == "evaluation" else None
+    headline = replace(headline, dependent=order is not None and order.verdict == "dependence found")
     population = Population(_units(headline), manifest.hand_picked)
     table = Table(headline, population, level, refused=[], rules=[])
     chosen = default_ks(_smallest_n(headline)) if ks is None else tuple(ks)
@@ -94,6 +98,7 @@ def summarize(
         pass_at=pass_at,
         pass_hat=pass_hat,
         score=table.score(),
+        order=order,
         flip_rate=flip_rate((row.n, row.c) for row in rows if row.task in in_headline),
         verdicts=dict(Counter(row.verdict for row in rows if row.task in in_headline)),
         graders=grader_rates(headline, level),

@@ -22,6 +22,8 @@ class Headline:
     tasks: Sequence[TaskTally]
     policy: MissingPolicy
     keys: Mapping[str, Hashable]
+    dependent: bool = False
+    """Trials of a task depend on each other: each task is one observation then, whatever the interval is about."""
 
     @property
     def missing(self) -> int:
@@ -40,7 +42,7 @@ class Headline:
             for task in self.tasks
             if (n := self.trials(task, world))
         ]
-        return _rate(counts, k, rate)
+        return self._rate(counts, k, rate)
 
     def trials(self, task: TaskTally, world: World | None = None) -> int:
         """The n of a task in a world."""
@@ -58,7 +60,7 @@ class Headline:
                 scores.append(min(1.0, (task.score + (n - known if world == "all passed" else 0)) / n))
                 ns.append(n)
                 keys.append(self.keys[task.task])
-        return MeanScore(scores, ns, keys) if scores else None
+        return MeanScore(scores, ns, keys, self.dependent) if scores else None
 
     def grader(self, name: str, world: World | None = None) -> PassRate | None:
         """How often one grader was satisfied; trials that it didn't judge are its missing ones."""
@@ -71,7 +73,7 @@ class Headline:
                 n = task.planned
             if n:
                 counts.append((n, c, self.keys[task.task]))
-        return _rate(counts, 1, "pass^k")
+        return self._rate(counts, 1, "pass^k")
 
     def grader_missing(self, name: str) -> int:
         """Planned trials that a grader didn't judge."""
@@ -82,9 +84,8 @@ class Headline:
         low, high = (None if world is None else world.estimate for world in worlds)
         return None if low is None or high is None else (low, high)
 
-
-def _rate(counts: Sequence[tuple[int, int, Hashable]], k: int, rate: RateWord) -> PassRate | None:
-    if not counts:
-        return None
-    ns, cs, keys = zip(*counts, strict=True)
-    return PassRate(ns, cs, keys, k, rate)
+    def _rate(self, counts: Sequence[tuple[int, int, Hashable]], k: int, rate: RateWord) -> PassRate | None:
+        if not counts:
+            return None
+        ns, cs, keys = zip(*counts, strict=True)
+        return PassRate(ns, cs, keys, k, rate, self.dependent)
