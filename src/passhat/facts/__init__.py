@@ -19,14 +19,17 @@ from passhat.facts._events import (
 from passhat.facts._exceptions import message_of, traceback_of
 from passhat.facts._grades import Grade, Role, Verdict, decide
 from passhat.facts._json import NotJSON, as_json, canonical_json, digest
+from passhat.facts._judged import Judged, JudgeSample
 from passhat.facts._labels import Fault, Label
 from passhat.facts._limits import Limits
 from passhat.facts._manifest import SCHEMA, GitState, Manifest, ModelSource, TaskCount
+from passhat.facts._metric_values import MetricValue
 from passhat.facts._seeds import derive_seed
 from passhat.facts._status import RULES, Counts, Grading, Status, StatusRule
 from passhat.facts._tasks import Task, TaskError
 from passhat.facts._transcript import ToolUse, Transcript, Turn
-from passhat.facts._trials import Attempt, ErrorInfo, TrialRecord, Usage
+from passhat.facts._trials import Attempt, ErrorInfo, TrialRecord
+from passhat.facts._usage import Usage
 
 __all__ = [
     "RULES",
@@ -42,10 +45,13 @@ __all__ = [
     "GitState",
     "Grade",
     "Grading",
+    "JudgeSample",
+    "Judged",
     "Label",
     "Limits",
     "Manifest",
     "Message",
+    "MetricValue",
     "ModelCall",
     "ModelSource",
     "NotJSON",

@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from passhat.facts._trials import Usage
+from passhat.facts._usage import Usage
 
 Author = Literal["seen", "told", "file"]
 

@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 import msgspec
 
+from passhat.facts._judged import Judged
 from passhat.facts._status import Status
 
 
@@ -40,6 +41,7 @@ class Grade(msgspec.Struct, frozen=True, omit_defaults=True):
     version: str | None = None
     error: str | None = None
     evidence: str = ""  # what the grade rests on: "state", "answer", "requested", "returned", "executed", …
+    judged: Judged | None = None  # how a judge model came to it
 
     def __post_init__(self) -> None:
         if self.passed is not None and not isinstance(self.passed, bool):

@@ -7,7 +7,8 @@ from typing import Any, Literal
 import msgspec
 
 from passhat.facts._limits import Limits
-from passhat.facts._trials import Usage
+from passhat.facts._metric_values import MetricValue
+from passhat.facts._usage import Usage
 
 ModelSource = Literal["scripted", "simulated", "replayed", "live", "mixed", "unseen"]
 SCHEMA = 1
@@ -49,6 +50,8 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True):
     containment: str = "none"  # "proved", "kernel", "best effort", "none"
     isolation_notes: tuple[str, ...] = ()  # why it isn't what was asked for; packages that no server kept warm
     model_requested: str | None = None
+    judge_models: tuple[str, ...] = ()  # PROVIDER/NAME of the models that judge, the run's own first
+    judge_source: ModelSource | None = None  # who answered the judges; None without any
     models_reported: dict[str, int] = {}  # "name@fingerprint" -> number of calls
     sampling: dict[str, list[Any]] = {}  # setting seen on the wire -> its distinct values
     trials: int = 1
@@ -81,7 +84,9 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True):
     platform: str = ""
     python: str = ""
     counts: tuple[TaskCount, ...] = ()
+    metrics: dict[str, tuple[MetricValue, ...]] = {}  # arm -> what the suite's metrics said when the run ended
     usage: Usage | None = None
+    judge_usage: Usage | None = None  # what judges spent, beside ``usage``
     seconds: float | None = None
     resumed: int = 0
     looks: int = 1

@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 
 from passhat.facts._events import Event, Message, ModelCall, ToolCall, ToolRun
-from passhat.facts._trials import Usage
+from passhat.facts._usage import Usage
 
 
 class ToolUse(msgspec.Struct, frozen=True):

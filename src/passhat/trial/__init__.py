@@ -6,6 +6,7 @@ The stored record of a trial is `passhat.facts.TrialRecord`; the classes here ar
 from passhat.trial._current import recorder_here, tool
 from passhat.trial._environment import open_environment
 from passhat.trial._finished import FinishedTrial
+from passhat.trial._judge import JudgeModel
 from passhat.trial._live import CLEARED, ModelAccess, Trial, TrialCancelled
 from passhat.trial._recorder import Recorder, ToolInProgress
 from passhat.trial._workspace import Workspace, WorkspaceError, copy_tree
@@ -13,6 +14,7 @@ from passhat.trial._workspace import Workspace, WorkspaceError, copy_tree
 __all__ = [
     "CLEARED",
     "FinishedTrial",
+    "JudgeModel",
     "ModelAccess",
     "Recorder",
     "ToolInProgress",

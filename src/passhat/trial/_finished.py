@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from passhat.facts import ErrorInfo, Status, Task, Transcript, Usage
+from passhat.trial._judge import JudgeModel
 
 
 class FinishedTrial:
@@ -15,14 +16,15 @@ class FinishedTrial:
 
     ``task`` has the expected answer. ``workspace`` and ``environment`` are a private, writable copy of the final
     state, made on the first look: nothing a grader does reaches another grader or the record. ``diff`` maps the
-    path of each file that changed since the agent was started to "added", "removed" or "changed".
+    path of each file that changed since the agent was started to "added", "removed" or "changed". ``judge`` is the
+    model that judges, None when the run has none.
     """
 
     def __init__(
         self,
         task: Task,
         output: Any = None,
-        transcript: Transcript | None = None,
+        transcript: Transcript | Callable[[], Transcript] | None = None,
         *,
         number: int = 0,
         seed: int = 0,
@@ -34,17 +36,19 @@ class FinishedTrial:
         workspace: Callable[[], Path] | None = None,
         environment: Callable[[FinishedTrial], Any] | None = None,
         diff: Callable[[], Mapping[str, str]] | None = None,
+        judge: JudgeModel | None = None,
     ) -> None:
         self.task = task
         self.output = output
-        self.transcript = transcript or Transcript()
         self.number = number
         self.seed = seed
         self.arm = arm
         self.status = status
         self.error = error
-        self.usage = usage or self.transcript.usage
         self.seconds = seconds
+        self.judge = judge
+        self._transcript = transcript or Transcript()
+        self._usage = usage
         self._workspace_maker = workspace
         self._environment_maker = environment
         self._diff_maker = diff
@@ -69,6 +73,18 @@ class FinishedTrial:
     def tags(self) -> tuple[str, ...]:
         """The task's tags."""
         return self.task.tags
+
+    @property
+    def transcript(self) -> Transcript:
+        """All that happened, in order."""
+        if not isinstance(self._transcript, Transcript):
+            self._transcript = self._transcript()
+        return self._transcript
+
+    @property
+    def usage(self) -> Usage:
+        """What the agent spent."""
+        return self.transcript.usage if self._usage is None else self._usage
 
     @property
     def workspace(self) -> Path:
