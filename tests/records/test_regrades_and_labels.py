@@ -8,6 +8,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from passhat.facts import Grade, Label, Status, TrialRecord
@@ -161,8 +162,16 @@ def test_a_regrade_that_can_not_be_made_is_an_error(run: Path, monkeypatch: pyte
 def test_labels_are_kept_in_their_order(run: Path) -> None:
     append_labels(run, [label(0), label(1, "odd")])
     append_labels(run, [label(0, "again")])
-    assert list(RunReader(run).labels()) == [label(0), label(1, "odd"), label(0, "again")]
+    assert list(RunReader(run).labels(every=True)) == [label(0), label(1, "odd"), label(0, "again")]
     assert (run / "labels.jsonl").stat().st_mode & 0o777 == 0o600
+
+
+def test_the_last_label_of_a_rater_on_a_trial_counts_and_one_can_be_taken_back(run: Path) -> None:
+    again, other = label(0, "again"), msgspec.structs.replace(label(0), rater="ann")
+    criterion = msgspec.structs.replace(label(0), grader="tone")
+    append_labels(run, [label(0), other, criterion, again, msgspec.structs.replace(other, withdrawn=True)])
+    assert RunReader(run).labels() == [criterion, again]
+    assert len(RunReader(run).labels(every=True)) == 5
 
 
 def test_a_torn_label_is_skipped_and_then_cut(run: Path) -> None:

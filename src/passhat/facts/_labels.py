@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Literal
 
 import msgspec
@@ -10,7 +11,12 @@ Fault = Literal["agent", "task", "grader", "environment", "simulator"]
 
 
 class Label(msgspec.Struct, frozen=True, omit_defaults=True):
-    """One person's verdict on one trial; ``at`` is UTC, ISO 8601."""
+    """One person's verdict on one trial; ``at`` is UTC, ISO 8601.
+
+    ``sample`` says how the trial came to be read. *random*: drawn from all that were eligible, each with the same
+    ``probability``. *weighted*: drawn with a ``probability`` that differs between strata. *failed*: every failed trial
+    is offered. *disputed*: its graders don't agree. *picked*: somebody chose it.
+    """
 
     task: str
     trial: int
@@ -22,4 +28,22 @@ class Label(msgspec.Struct, frozen=True, omit_defaults=True):
     note: str = ""
     grader: str = ""  # the criterion that was judged, when it was one and not the whole trial
     blind: bool = False  # the judge's verdict was hidden
-    sample: str = ""  # how the trial was chosen: "all", "random", "failed", …
+    sample: str = ""  # how the trial was chosen: "random", "weighted", "failed", "disputed", "picked"
+    probability: float | None = None  # with which it was drawn, in 0..1; None when it wasn't drawn
+    withdrawn: bool = False  # takes back what this rater said of this trial before
+
+
+def standing(labels: Iterable[Label]) -> list[Label]:
+    """What still holds: of each rater, trial and criterion the last label, unless it was withdrawn; oldest first.
+
+    >>> first = Label("t1", 0, "fail", "ann", "2026-11-30T10:00:00Z")
+    >>> second = Label("t1", 0, "pass", "ann", "2026-11-30T10:05:00Z")
+    >>> [label.verdict for label in standing([first, second])]
+    ['pass']
+    """
+    last: dict[tuple[str, str, int, str, str], Label] = {}
+    for label in labels:
+        key = (label.arm, label.task, label.trial, label.grader, label.rater)
+        last.pop(key, None)
+        last[key] = label
+    return [label for label in last.values() if not label.withdrawn]

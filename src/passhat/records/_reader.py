@@ -9,7 +9,7 @@ from pathlib import Path
 
 import msgspec
 
-from passhat.facts import Label, Manifest, Transcript, TrialRecord
+from passhat.facts import Label, Manifest, Transcript, TrialRecord, standing
 from passhat.records._disk import open_private
 from passhat.records._errors import BadRecord, disk_error
 from passhat.records._format import (
@@ -111,10 +111,11 @@ class RunReader:
         path = self.path / WORKSPACES / Path(record.workspace).name
         return path if path.is_file() else None
 
-    def labels(self) -> Iterator[Label]:
-        """What people said of the trials, oldest first."""
-        for _, label in Lines(self.path / LABELS).parsed(msgspec.json.Decoder(Label).decode):
-            yield label
+    def labels(self, *, every: bool = False) -> list[Label]:
+        """What people say of the trials, oldest first; with ``every`` also what they changed or took back later."""
+        lines = Lines(self.path / LABELS).parsed(msgspec.json.Decoder(Label).decode)
+        labels = [label for _, label in lines]
+        return labels if every else standing(labels)
 
     def regrades(self) -> list[RegradeHead]:
         """The regrades of this run, oldest first."""
