@@ -132,15 +132,13 @@ class _Runner:
             return runner.run(self._acted(planned))
 
     async def _acted(self, planned: Any) -> SuiteTrial:
-        from passhat.running._runner import _record
-        from passhat.running._verdict import is_graded
+        from passhat.running._recorded import graded_record
 
         acted: Acted = await self._executor.act(planned)
         try:
-            grades = await self._executor.grade(planned, acted) if is_graded(acted.status) else ()
+            record = await graded_record(self._executor, planned, acted, graded=bool(self._suite.graders))
         finally:
             acted.release()
-        record = _record(planned, acted, grades, [], bool(self._suite.graders))
         kind, message = _kind(record)
         packed = msgspec.json.encode(record).decode()
         return SuiteTrial(kind, message, packed, acted.transcript, self._source)

@@ -11,13 +11,14 @@ from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
-from passhat.facts import Attempt, ErrorInfo, Grade, Limits, Status, TrialRecord, message_of
+from passhat.facts import Attempt, Limits, Status, TrialRecord
 from passhat.running._executor import Acted, Executor
 from passhat.running._plan import PlannedTrial
 from passhat.running._progress import Board
+from passhat.running._recorded import graded_record, not_needed, unrecordable
 from passhat.running._seen import Seen
 from passhat.running._stopping import Stopping
-from passhat.running._verdict import is_graded, judge, runs_again
+from passhat.running._verdict import runs_again
 
 if TYPE_CHECKING:
     from passhat.records import RunWriter, WorkspaceStore
@@ -132,7 +133,7 @@ class Runner:
     async def _work(self) -> None:
         for planned in self._todo:
             if self._stopping is not None and self._stopping.decided:
-                self._board.finished(self._writer.append(_not_needed(planned), None))
+                self._board.finished(self._writer.append(not_needed(planned), None))
                 continue
             self._board.started(planned)
             try:
@@ -164,13 +165,12 @@ class Runner:
             await asyncio.sleep(self._rules.wait(acted.status, retry))
 
     async def _finish(self, planned: PlannedTrial, acted: Acted, attempts: list[Attempt]) -> TrialRecord:
-        grades = await self._executor.grade(planned, acted) if is_graded(acted.status) else ()
-        record = _record(planned, acted, grades, attempts, self._rules.graded)
+        record = await graded_record(self._executor, planned, acted, graded=self._rules.graded, attempts=attempts)
         record = await self._keep_workspace(record, acted)
         try:
             written = self._writer.append(record, acted.transcript)
         except ValueError as error:  # something in it that no file can hold
-            written = self._writer.append(_unrecordable(record, error), None)
+            written = self._writer.append(unrecordable(record, error), None)
         else:
             self._seen.add(acted.transcript)
         return written
@@ -198,58 +198,3 @@ class Runner:
         if limits.run_dollars is not None and dollars >= limits.run_dollars:
             why = f"the run's limit of {limits.run_dollars:g} dollars was reached: {dollars:.4g} spent"
             self._end("stopped", why, False)
-
-
-def _record(
-    planned: PlannedTrial, acted: Acted, grades: tuple[Grade, ...], attempts: list[Attempt], graded: bool
-) -> TrialRecord:
-    verdict = judge(acted.status, grades, graded=graded)
-    task = planned.task
-    return TrialRecord(
-        task=task.id,
-        trial=planned.trial,
-        arm=planned.arm,
-        status=verdict.status,
-        passed=verdict.passed,
-        score=verdict.score,
-        grades=grades,
-        output=acted.output,
-        usage=acted.usage,
-        seconds=acted.seconds,
-        started=acted.started,
-        seed=planned.seed,
-        model=acted.model,
-        error=acted.error,
-        attempts=tuple(attempts),
-        tags=task.tags,
-        family=task.family,
-        split=task.split,
-        notes=acted.notes,
-        order=planned.position,
-        fingerprint=acted.transcript.fingerprint(),
-    )
-
-
-def _not_needed(planned: PlannedTrial) -> TrialRecord:
-    """A trial that could change no verdict any more."""
-    task = planned.task
-    return TrialRecord(
-        task=task.id,
-        trial=planned.trial,
-        arm=planned.arm,
-        status=Status.NOT_NEEDED,
-        passed=None,
-        seed=planned.seed,
-        tags=task.tags,
-        family=task.family,
-        split=task.split,
-        order=planned.position,
-    )
-
-
-def _unrecordable(record: TrialRecord, error: ValueError) -> TrialRecord:
-    """The same trial without what can't be written: an agent error that says so."""
-    info = ErrorInfo("output", f"what the trial left can't be recorded: {message_of(error)}", type(error).__name__)
-    return msgspec.structs.replace(
-        record, status=Status.AGENT_ERROR, passed=False, output=None, grades=(), score=None, error=info, notes=()
-    )
