@@ -24,7 +24,7 @@ def test_all_names_every_public_name_and_no_other() -> None:
 
 def test_every_public_function_and_class_is_documented_with_an_example() -> None:
     shapes = {"TaskChange", "TaskChanges", "StandardError", "CurveCheck", "Extrapolation", "Curtailment", "GateResult"}
-    shapes |= {"Corrected", "JudgeQuality", "Kappa", "OrderCheck", "Paired", "Refusal", "BetaBinomial"}
+    shapes |= {"Corrected", "JudgeQuality", "Kappa", "OrderCheck", "Paired", "Refusal", "BetaBinomial", "Look"}
     for name in stats.__all__:
         thing = getattr(stats, name)
         if inspect.isfunction(thing) or inspect.isclass(thing):

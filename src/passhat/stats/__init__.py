@@ -26,7 +26,7 @@ from passhat.stats._clustered import StandardError, clustered_se, task_se
 from passhat.stats._curve import CurveCheck, check_curve
 from passhat.stats._estimators import family_means, pass_at_k, pass_hat_k, suite_rate, task_scores
 from passhat.stats._extrapolation import BetaBinomial, Extrapolation, beta_binomial, extrapolate
-from passhat.stats._gate import Curtailment, GateResult, Verdict, curtail, gate
+from passhat.stats._gate import Curtailment, GateResult, Verdict, bar_verdict, curtail, gate
 from passhat.stats._interval import Interval
 from passhat.stats._judge import (
     Corrected,
@@ -37,6 +37,7 @@ from passhat.stats._judge import (
     post_stratified,
     rogan_gladen,
 )
+from passhat.stats._looks import Look, obrien_fleming, paired_look, planned_looks, pocock
 from passhat.stats._multiplicity import Adjustment, adjust_p
 from passhat.stats._order import FEW_TRIALS, MIN_TASKS_ORDER, MIN_TRIALS_ORDER, OrderCheck, OrderVerdict, order_check
 from passhat.stats._paired import Paired, difference_interval, mean_difference_interval, mover, paired
@@ -49,7 +50,7 @@ from passhat.stats._planning import (
     tasks_needed,
 )
 from passhat.stats._refusals import MIN_TASKS_POPULATION, MIN_TRIALS_INTERVAL, Refusal, refusals
-from passhat.stats._sequential import Sprt, confidence_sequence, obrien_fleming, pocock
+from passhat.stats._sequential import Sprt, confidence_sequence
 from passhat.stats._sign_flip import MIN_DIFFERENCES, sign_flip
 from passhat.stats._suite import interval, mean_interval
 from passhat.stats._test_result import TestResult
@@ -76,6 +77,7 @@ __all__ = [
     "Interval",
     "JudgeQuality",
     "Kappa",
+    "Look",
     "OrderCheck",
     "OrderVerdict",
     "Paired",
@@ -92,6 +94,7 @@ __all__ = [
     "TestResult",
     "Verdict",
     "adjust_p",
+    "bar_verdict",
     "beta_binomial",
     "beta_posterior",
     "boschloo",
@@ -120,8 +123,10 @@ __all__ = [
     "obrien_fleming",
     "order_check",
     "paired",
+    "paired_look",
     "pass_at_k",
     "pass_hat_k",
+    "planned_looks",
     "pocock",
     "post_stratified",
     "questions_needed",

@@ -14,6 +14,7 @@ from passhat.stats._these_tasks import bound_rule, these_tasks_ends
 from passhat.stats._types import Counts, Rate, Target
 
 Verdict: TypeAlias = Literal["met", "not met", "undecided"]
+_TINY = 1e-12  # what rounding may do to a bound that equals its bar
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,13 +53,24 @@ def gate(
     bar = _checks.share(bar, "bar")
     lower = interval(n, c, k=k, rate=rate, of=of, level=level, side="lower")
     upper = interval(n, c, k=k, rate=rate, of=of, level=level, side="upper")
-    return GateResult(_verdict(bar, lower.low, upper.high), bar, lower, upper)
+    return GateResult(bar_verdict(lower.low, upper.high, bar), bar, lower, upper)
 
 
-def _verdict(bar: float, low: float, high: float) -> Verdict:
-    if low >= bar - 1e-12:
+def bar_verdict(low: float, high: float, bar: float, *, op: Literal[">=", "<="] = ">=") -> Verdict:
+    """Does a value that lies between two one-sided bounds reach ``bar`` (with "<=": stay within it)?
+
+    "met" when the one bound proves it, "not met" when the other rules it out; reaching the bar is enough.
+
+    >>> bar_verdict(0.8, 0.95, 0.8), bar_verdict(0.5, 0.79, 0.8)
+    ('met', 'not met')
+    >>> bar_verdict(0.0, 0.1, 0.1, op="<="), bar_verdict(0.05, 0.3, 0.1, op="<=")
+    ('met', 'undecided')
+    """
+    if op == "<=":
+        low, high, bar = -high, -low, -bar
+    if low >= bar - _TINY:
         return "met"
-    return "not met" if high < bar - 1e-12 else "undecided"
+    return "not met" if high < bar - _TINY else "undecided"
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,8 +133,8 @@ def curtail(
         best += score_of(all_, all_ - (had - good), size, rate)
     low, high = float(worst / len(plan)), float(best / len(plan))
     trials = bound_rule(min(plan), len(plan), size)
-    at_worst = _verdict(bar, *these_tasks_ends(low, trials, error, error))
-    at_best = _verdict(bar, *these_tasks_ends(high, trials, error, error))
+    at_worst = bar_verdict(*these_tasks_ends(low, trials, error, error), bar)
+    at_best = bar_verdict(*these_tasks_ends(high, trials, error, error), bar)
     verdict: Literal["met", "not met", "cannot be met", "open"] = "open"
     if at_worst == "met":
         verdict = "met"

@@ -1,4 +1,4 @@
-"""Looking more than once: planned looks, Wald's test, and an interval that holds at every look."""
+"""Looking as often as one likes: Wald's test, and an interval that holds at every look."""
 
 from __future__ import annotations
 
@@ -8,62 +8,7 @@ from dataclasses import dataclass
 from typing import Literal, SupportsIndex
 
 from passhat.stats import _checks
-from passhat.stats._binomial import normal_tail
 from passhat.stats._interval import Interval
-from passhat.stats._types import Counts
-
-_OBRIEN_FLEMING = {2: 1.977430959, 3: 2.004035579, 4: 2.024295500, 5: 2.040073175}
-_POCOCK = {2: 2.178272089, 3: 2.289478061, 4: 2.361297891, 5: 2.413176220}
-
-
-def _planned(looks: SupportsIndex, table: dict[int, float]) -> tuple[int, float]:
-    count = _checks.whole(looks, "looks", at_least=2)
-    if count not in table:
-        raise ValueError(f"looks must be 2 to 5, planned beforehand, got {count}")
-    return count, table[count]
-
-
-def _with_t(bounds: list[float], tasks: Counts | None) -> tuple[float, ...]:
-    """The bounds as they are, or as t quantiles with tasks - 1 degrees of freedom."""
-    if tasks is None:
-        return tuple(bounds)
-    from scipy.special import stdtrit
-
-    sizes = [_checks.whole(each, "tasks", at_least=2) for each in tasks]
-    if len(sizes) != len(bounds) or sizes != sorted(set(sizes)):
-        raise ValueError(f"tasks must be {len(bounds)} rising numbers, one a look, got {sizes}")
-    return tuple(-float(stdtrit(size - 1, normal_tail(z))) for z, size in zip(bounds, sizes, strict=True))
-
-
-def obrien_fleming(looks: SupportsIndex, *, tasks: Counts | None = None) -> tuple[float, ...]:
-    """Bounds for 2 to 5 equally spaced looks at a paired comparison: stop when |mean / se| reaches one.
-
-    Two-sided 5 % over all looks together. Early bounds are high, so that the last costs little: power
-    within .02 of a single look. Give ``tasks``, how many tasks are in at each look, for t quantiles
-    (for suites of tens of tasks). Whole batches of tasks a look; the plan is fixed beforehand.
-
-    Raises ValueError for other numbers of looks, and tasks that do not rise.
-    Source: O'Brien & Fleming 1979; constants as in Jennison & Turnbull 2000, table 2.3, more digits.
-
-    >>> [round(z, 3) for z in obrien_fleming(3)]
-    [3.471, 2.454, 2.004]
-    >>> [round(t, 3) for t in obrien_fleming(2, tasks=[20, 40])]
-    [3.159, 2.042]
-    """
-    count, last = _planned(looks, _OBRIEN_FLEMING)
-    return _with_t([last * math.sqrt(count / look) for look in range(1, count + 1)], tasks)
-
-
-def pocock(looks: SupportsIndex, *, tasks: Counts | None = None) -> tuple[float, ...]:
-    """As ``obrien_fleming`` with the same bound at every look: stops earlier, costs 6–11 points of power.
-
-    Source: Pocock 1977; constants as in Jennison & Turnbull 2000, table 2.1, with more digits.
-
-    >>> [round(z, 3) for z in pocock(2)]
-    [2.178, 2.178]
-    """
-    count, bound = _planned(looks, _POCOCK)
-    return _with_t([bound] * count, tasks)
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,10 +103,10 @@ def _sequence_low(c: int, n: int, error: float) -> float:
     def likelihood(p: float) -> float:
         return c * math.log(p) + (n - c) * math.log1p(-p) if c < n else c * math.log(p)
 
-    return _rising_root(lambda p: likelihood(p) - limit, 0.0, c / n)
+    return rising_root(lambda p: likelihood(p) - limit, 0.0, c / n)
 
 
-def _rising_root(function: Callable[[float], float], low: float, high: float) -> float:
+def rising_root(function: Callable[[float], float], low: float, high: float) -> float:
     """Where a rising function crosses 0 within low..high, by halving; function(low) is not evaluated."""
     for _ in range(200):
         middle = (low + high) / 2
