@@ -42,7 +42,8 @@ class Judging:
         from passhat.summary import summarize
 
         manifest = reader.manifest
-        return summarize(manifest, reader.trials(grades=grades), arm=arm, **self._options(manifest.gates))
+        records, labels = reader.trials(grades=grades), reader.labels()
+        return summarize(manifest, records, labels=labels, arm=arm, **self._options(manifest.gates))
 
     def of_table(self, path: Path) -> Report:
         """The report of a table of outcomes."""

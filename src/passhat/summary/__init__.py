@@ -4,11 +4,13 @@ Everything that shows a result (terminal, JSON, Markdown, HTML, JUnit, the page,
 computes nothing of its own.
 """
 
+from passhat.summary._agreement import TrialKey, agreement, agreements, by_rater, key_of
 from passhat.summary._exit_codes import ExitCode
 from passhat.summary._gates import Feasibility, gate_feasibility
 from passhat.summary._measure import unit_keys
 from passhat.summary._published import with_published
 from passhat.summary._report import (
+    Agreement,
     ErrorRow,
     Example,
     Finding,
@@ -18,6 +20,8 @@ from passhat.summary._report import (
     GroupRow,
     MissingPolicy,
     Rate,
+    RateWithout,
+    Reading,
     Report,
     Score,
     Severity,
@@ -33,6 +37,7 @@ from passhat.summary._tally import Regrades
 from passhat.summary._title import is_rate_of_an_agent, quick_pass_at_1, title_of
 
 __all__ = [
+    "Agreement",
     "ErrorRow",
     "Example",
     "ExitCode",
@@ -44,6 +49,8 @@ __all__ = [
     "GroupRow",
     "MissingPolicy",
     "Rate",
+    "RateWithout",
+    "Reading",
     "Regrades",
     "Report",
     "Score",
@@ -51,11 +58,16 @@ __all__ = [
     "TaskRow",
     "TaskVerdict",
     "TrialCounts",
+    "TrialKey",
     "UsageTotals",
+    "agreement",
+    "agreements",
+    "by_rater",
     "can_settle",
     "flip_rate",
     "gate_feasibility",
     "is_rate_of_an_agent",
+    "key_of",
     "quick_pass_at_1",
     "settle",
     "summarize",

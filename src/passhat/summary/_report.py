@@ -10,7 +10,7 @@ from typing import Literal
 
 import msgspec
 
-from passhat.facts import Manifest, ModelSource
+from passhat.facts import Manifest, MetricValue, ModelSource
 from passhat.stats import OrderVerdict
 
 SCHEMA = 1
@@ -171,6 +171,57 @@ class OrderRow(msgspec.Struct, frozen=True):
     tests: dict[str, float]
 
 
+class Agreement(msgspec.Struct, frozen=True):
+    """Two raters over the ``n`` trials that both judged (pass, fail or unclear); ``agreed`` times they said the same.
+
+    ``observed`` is the raw agreement, None at n = 0. ``kappa`` is Cohen's, with its interval; None where it is
+    undefined because a rater used one verdict only.
+    """
+
+    raters: tuple[str, str]
+    n: int
+    agreed: int
+    observed: float | None
+    kappa: float | None
+    interval: Range | None
+
+
+class RateWithout(msgspec.Struct, frozen=True):
+    """pass@1 without the failures that people blame on something other than the agent: c of n trials, beside pass@1.
+
+    It rests on the failures that were read, and nothing is taken from the passes: an upper reading, never the headline.
+    """
+
+    taken_out: int
+    n: int
+    c: int
+    estimate: float | None
+    these_tasks: Range | None
+    tasks_like_these: Range | None
+    method: str
+
+
+class Reading(msgspec.Struct, frozen=True):
+    """What people found who read transcripts of the headline's trials.
+
+    ``failed_read`` of ``failed`` failures were read, and ``passed_read`` of ``passed``. ``faults`` counts the failures
+    read by whom they are blamed on; *raters differ* where people don't agree. ``failed_cleared`` are failures that all
+    who read them call passes, ``passed_failed`` passes that all who read them call failures.
+    """
+
+    failed: int
+    failed_read: int
+    passed: int
+    passed_read: int
+    missing_read: int
+    raters: tuple[str, ...]
+    faults: dict[str, int]
+    failed_cleared: int
+    passed_failed: int
+    without: RateWithout | None
+    agreement: tuple[Agreement, ...]
+
+
 class Finding(msgspec.Struct, frozen=True):
     """Something a reader has to know before using the numbers. ``tasks`` names the tasks it is about, if it is."""
 
@@ -233,6 +284,8 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     gates: tuple[GateRow, ...]
     undecided: Literal["pass", "fail"]
     exit_code: int
+    metrics: tuple[MetricValue, ...] = ()  # what the suite's metrics said when the run ended
+    reading: Reading | None = None  # None where nobody could have read it: a table, a run that is still in memory
 
     def rate(self, k: int, *, hat: bool = False) -> Rate | None:
         """pass@k (pass^k with ``hat=True``), or None when the report doesn't have it."""

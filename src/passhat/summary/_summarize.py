@@ -8,13 +8,15 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import get_args
 
-from passhat.facts import Manifest, TrialRecord
+from passhat.facts import Label, Manifest, TrialRecord
 from passhat.suite import Gate
 from passhat.summary._findings import Evidence, find_all
 from passhat.summary._gates import GateJudge, exit_code
 from passhat.summary._measure import unit_keys
+from passhat.summary._metrics import metric_values
 from passhat.summary._order import look_at_order
 from passhat.summary._rates import Population, Table, default_ks
+from passhat.summary._reading import reading_of
 from passhat.summary._report import GateRow, MissingPolicy, Report, TrialCounts
 from passhat.summary._rows import by_split, by_tag, error_rows, grader_rates, task_row, usage_totals
 from passhat.summary._tally import Regrades, Tally, TaskTally
@@ -32,6 +34,7 @@ def summarize(
     gates: Sequence[Gate | str] | None = None,
     undecided: str | None = None,
     grades: Regrades | None = None,
+    labels: Sequence[Label] | None = None,
     planned: int | Mapping[str, int] | None = None,
     arm: str | None = None,
     mix_sources: bool = False,
@@ -48,6 +51,7 @@ def summarize(
     - ``level`` is that of all two-sided intervals; each gate has its own. ``ks`` are the k of pass@k and pass^k,
       every one up to the smallest n unless given.
     - ``grades`` replaces the recorded grades by those of changed graders, by (arm, task, trial).
+    - ``labels`` are what people say of the trials and still holds; None where nobody could say anything.
     - ``planned`` is the number of trials meant for each task, or for named ones; 0 says that what is recorded is all
       that was meant, as in a table of outcomes that others recorded.
     - ``arm`` is the arm to describe: the baseline, or the first, unless named.
@@ -69,7 +73,8 @@ def summarize(
     parsed = [
         Gate.parse(gate) if isinstance(gate, str) else gate for gate in (manifest.gates if gates is None else gates)
     ]
-    tally = Tally(manifest, arm=_arm(manifest, arm), policy=policy, grades=grades)
+    watch = ((label.task, label.trial) for label in labels or ())
+    tally = Tally(manifest, arm=_arm(manifest, arm), policy=policy, grades=grades, watch=watch)
     tally.add_all(records)
     tally.finish(planned)
 
@@ -102,6 +107,7 @@ def summarize(
         flip_rate=flip_rate((row.n, row.c) for row in rows if row.task in in_headline),
         verdicts=dict(Counter(row.verdict for row in rows if row.task in in_headline)),
         graders=grader_rates(headline, level),
+        metrics=metric_values(manifest, tally.arm),
         by_task=rows,
         by_tag=by_tag(headline, level),
         by_split=by_split(tally.tasks.values(), headline, level),
@@ -113,6 +119,7 @@ def summarize(
         gates=tuple(verdicts),
         undecided="fail" if fails else "pass",
         exit_code=_exit_code(verdicts, parsed, headline, undecided_fails=fails),
+        reading=None if labels is None else reading_of(labels, tally, headline, population, level),
     )
     evidence = Evidence(report, tally, headline, population, table, tuple(parsed), now or datetime.now(UTC))
     return _with_findings(report, evidence)

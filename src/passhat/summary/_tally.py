@@ -155,10 +155,20 @@ class SplitTally:
 class Tally:
     """All counts of one arm of a run."""
 
-    def __init__(self, manifest: Manifest, *, arm: str, policy: MissingPolicy, grades: Regrades | None = None) -> None:
+    def __init__(
+        self,
+        manifest: Manifest,
+        *,
+        arm: str,
+        policy: MissingPolicy,
+        grades: Regrades | None = None,
+        watch: Iterable[tuple[str, int]] = (),
+    ) -> None:
         self.arm = arm
         self.policy = policy
         self.grades = grades
+        self.watched: dict[tuple[str, int], bool | None] = {}  # what became of the trials to ``watch``, once seen
+        self._watch = frozenset(watch)
         self.not_regraded = 0
         self.retried = 0
         self.other_arms: Counter[str] = Counter()
@@ -197,6 +207,8 @@ class Tally:
         task.ran += 1
         passed, score, status, grades = self._judge(record)
         task.see(record.trial, passed)
+        if (record.task, record.trial) in self._watch:
+            self.watched[record.task, record.trial] = passed
         task.see_score(passed, score)
         task.see_fingerprint(record.fingerprint)
         for grade in grades:

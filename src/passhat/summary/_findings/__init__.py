@@ -5,13 +5,21 @@ One function a rule, grouped by what the rules are about.
 
 from __future__ import annotations
 
-from passhat.summary._findings import _claims, _graders, _missing, _provenance, _tasks
+from passhat.summary._findings import _claims, _graders, _metrics, _missing, _provenance, _reading, _tasks
 from passhat.summary._findings._evidence import Evidence
 from passhat.summary._report import Finding
 
 __all__ = ["Evidence", "find_all"]
 
-_RULES = (*_tasks.RULES, *_missing.RULES, *_graders.RULES, *_provenance.RULES, *_claims.RULES)
+_RULES = (
+    *_tasks.RULES,
+    *_missing.RULES,
+    *_graders.RULES,
+    *_metrics.RULES,
+    *_provenance.RULES,
+    *_claims.RULES,
+    *_reading.RULES,
+)
 _ORDER = {"error": 0, "warning": 1, "note": 2}
 
 
