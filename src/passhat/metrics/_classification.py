@@ -6,13 +6,12 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from passhat.facts import canonical_json
+from passhat.facts import MetricValue, canonical_json
 from passhat.graders._expected import WHOLE, expected_of
 from passhat.graders._levels import levels, normal
 from passhat.graders.answers._exact import answer_of
 from passhat.metrics._gather import Gathered, Observed, checked_level, gather, mean_value
 from passhat.metrics._ratio import ratio_value
-from passhat.metrics._value import MetricValue
 
 NONE = "(none)"
 OTHER = "(other)"

@@ -6,8 +6,7 @@ import math
 from collections.abc import Callable, Hashable, Iterable
 from typing import Any, NamedTuple
 
-from passhat.facts import RULES, Counts
-from passhat.metrics._value import MetricValue
+from passhat.facts import RULES, Counts, MetricValue
 
 
 class Observed(NamedTuple):

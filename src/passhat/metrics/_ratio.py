@@ -6,8 +6,8 @@ import math
 from collections.abc import Hashable, Iterable
 from typing import Any
 
+from passhat.facts import MetricValue
 from passhat.metrics._gather import Gathered, few_units
-from passhat.metrics._value import MetricValue
 
 DRAWS = 8000
 SEED = 20240229

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import Any
 
+from passhat.facts import MetricValue
 from passhat.graders._expected import WHOLE, expected_of
 from passhat.graders.answers._exact import answer_of
 from passhat.metrics import _ranking
 from passhat.metrics._gather import checked_cutoff, checked_level, gather, mean_value
-from passhat.metrics._value import MetricValue
 
 Score = Callable[[Sequence[Hashable], Any], float | None]
 

@@ -5,15 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from passhat.facts import ToolUse, Transcript
+from passhat.facts import MetricValue, ToolUse, Transcript
 from passhat.graders._expected import expected_of
 from passhat.graders.trace._arguments import fits
 from passhat.graders.trace._evidence import Evidence, checked_evidence, checked_names, holds
 from passhat.metrics._gather import Gathered, Observed, checked_level, gather, mean_value
-from passhat.metrics._value import MetricValue
 
 FAILED = "failed"
-_WORDS = (("called", True), ("not_called", False), ("failed", FAILED))
+_WORDS = (("called", True), ("not called", False), ("failed", FAILED))
 
 
 class ToolChoice:
@@ -30,7 +29,7 @@ class ToolChoice:
 
     def __call__(self, trials: Sequence[Any]) -> MetricValue:
         """Both ways over these trials."""
-        trials = list(trials)
+        trials = trials if isinstance(trials, Sequence) else list(trials)
         sides = {side: self._side(trials, side) for side in (True, False)}
         right = [
             Observed(task, unit, float(value is side)) for side in sides for task, unit, value in sides[side].observed
@@ -40,21 +39,20 @@ class ToolChoice:
             self._part("left alone when it shouldn't be", sides[False], False),
         ]
         if self.arguments is not None:
-            asked = [trial for trial in trials if self._should(trial.task)]
+            asked = (trial for trial in trials if self._should(trial.task))
             well = gather(asked, self._well_called, lambda trial: None)
             parts.append(mean_value("right arguments when called", Gathered(well.observed, 0), self.level))
-        details = {
+        choices = {
             name: {word: sum(item.value is value for item in sides[side].observed) for word, value in _WORDS}
-            for name, side in (("should", True), ("should_not", False))
+            for name, side in (("should", True), ("should not", False))
         }
         both = Gathered(right, sum(side.missing for side in sides.values()))
-        return mean_value(self.name, both, self.level, parts=tuple(parts), details=details)
+        return mean_value(self.name, both, self.level, parts=tuple(parts), details={"choices": choices})
 
     def _side(self, trials: Sequence[Any], side: bool) -> Gathered:
         """Whether it was called, in the trials of tasks in which it should be (or shouldn't)."""
-        return gather(
-            [trial for trial in trials if self._should(trial.task) is side], self._called, lambda trial: FAILED
-        )
+        mine = (trial for trial in trials if self._should(trial.task) is side)
+        return gather(mine, self._called, lambda trial: FAILED)
 
     def _part(self, name: str, side: Gathered, wanted: bool) -> MetricValue:
         observed = [Observed(task, unit, float(value is wanted)) for task, unit, value in side.observed]
@@ -99,7 +97,7 @@ def tool_choice(
     ``should`` says of a task whether the tool ought to be called: a key of ``task.expected`` that holds true or false,
     or a function of the task. ``arguments`` (a key or a function of the task) are those it ought to have, as in
     `trace.called`. The value is the share of right choices; ``parts`` are "called when it should be", "left alone when
-    it shouldn't be" and "right arguments when called"; ``details`` counts. A trial that failed is wrong both ways; one
+    it shouldn't be" and "right arguments when called"; ``details["choices"]`` counts. A trial that failed is wrong both ways; one
     in which nothing tells is missing.
     """
     return ToolChoice(tool, should, arguments, evidence, recorded, level)

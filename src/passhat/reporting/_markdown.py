@@ -6,6 +6,7 @@ import re
 
 from passhat.reporting._conclusions import outcome_of
 from passhat.reporting._headline import chosen_ks, moment, size_of
+from passhat.reporting._metrics import CountTable, count_tables, figures, levels_of
 from passhat.reporting._tables import listed
 from passhat.reporting._text import clean, count, dollars, rate, span, tokens
 from passhat.summary import Rate, Report
@@ -31,8 +32,8 @@ def render_markdown(report: Report, *, run: str | None = None, task_rows: int = 
 
     ``limit`` is the greatest length in characters (comments on GitHub end at 65 536): beyond it, the tasks go first.
     """
-    parts = [_head(report, run), _gates(report), _rates(report), _findings(report)]
-    folded = [_tasks(report, task_rows), _graders(report)]
+    parts = [_head(report, run), _gates(report), _rates(report), _metrics(report), _findings(report)]
+    folded = [_matrices(report), _tasks(report, task_rows), _graders(report)]
     text = "\n\n".join(part for part in [*parts, *folded] if part)
     if len(text) > limit:
         text = "\n\n".join(part for part in parts if part)
@@ -98,6 +99,34 @@ def _cells(row: Rate | None) -> list[str]:
     if row is None:
         return ["–"] * 3
     return [f"**{rate(row.estimate)}**", span(row.these_tasks), span(row.tasks_like_these)]
+
+
+def _metrics(report: Report) -> str:
+    if not report.metrics:
+        return ""
+    lines = ["| metric | value | these tasks | tasks like these | trials |", "| --- | ---: | ---: | ---: | ---: |"]
+    for value, depth in figures(report):
+        shown = "**error**" if value.error else rate(value.value) if depth else f"**{rate(value.value)}**"
+        name = "&nbsp;&nbsp;" * depth + escape(value.name, 120)
+        missing = f" ({value.missing} missing)" if value.missing else ""
+        intervals = f"{span(value.these_tasks)} | {span(value.tasks_like_these)}"
+        lines.append(f"| {name} | {shown} | {intervals} | {value.trials}{missing} |")
+    return "\n".join([*lines, f"\n{levels_of(report.metrics)}."])
+
+
+def _matrices(report: Report) -> str:
+    tables = [table for metric in report.metrics for table in count_tables(metric)]
+    return "\n\n".join(map(_matrix, tables))
+
+
+def _matrix(table: CountTable) -> str:
+    lines = [f"<details><summary>{escape(table.title, 120)} (rows: what should be; columns: what was)</summary>\n"]
+    lines.append("| " + " | ".join(["", *(escape(column, 60) for column in table.columns)]) + " |")
+    lines.append("| --- |" + " ---: |" * len(table.columns))
+    for row in table.rows:
+        cells = [str(table.at(row, column)) for column in table.columns]
+        lines.append(f"| {escape(row, 60)} | {' | '.join(cells)} |")
+    return "\n".join([*lines, "\n</details>"])
 
 
 def _findings(report: Report) -> str:

@@ -6,6 +6,7 @@ from passhat.reporting._blocks import Page
 from passhat.reporting._conclusions import conclusions
 from passhat.reporting._console import Look
 from passhat.reporting._headline import head, headline
+from passhat.reporting._metrics import metrics
 from passhat.reporting._tables import failures, graders, tags, tasks
 from passhat.summary import Report
 
@@ -29,6 +30,7 @@ def render_terminal(
     page = Page(look)
     head(page, report, run)
     headline(page, report)
+    metrics(page, report)
     tasks(page, report, task_rows)
     tags(page, report)
     failures(page, report)

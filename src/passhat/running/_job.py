@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from passhat.facts import Attempt
+from passhat.running._measuring import Measuring, changes
 from passhat.running._models import led_to
 from passhat.running._progress import Board
 from passhat.running._runner import Rules, Runner
@@ -40,6 +41,7 @@ class Job:
     earlier: Mapping[tuple[str, str, int], tuple[Attempt, ...]] = field(default_factory=dict)
     seconds_before: float = 0.0
     stopping: Stopping | None = None
+    measuring: Measuring | None = None
     runner: Runner | None = None
     interrupted: bool = False
 
@@ -70,6 +72,8 @@ class Job:
                 last.callback(self.gateway.close)
             last.callback(self.writer.close)
             last.enter_context(led_to(ModelAccess(self.gateway.base_url, self.gateway.process_key)))
+            if begins := changes(self.measuring, self.writer.manifest):
+                self.writer.update_manifest(**begins)
             try:
                 await self.runner.run()
             except asyncio.CancelledError:
@@ -77,17 +81,25 @@ class Job:
                 raise
             finally:
                 await self.executor.close()
-            state = self._finish(began)
+            state = self._finish(began, await self._measured())
         self.board.ended(state)
         return state
 
-    def _finish(self, began: float) -> State:
+    async def _measured(self) -> dict[str, Any]:
+        """What the suite's metrics say of the run; an interrupted one is measured when it has been resumed."""
+        if self.measuring is None or self.interrupted:
+            return {}
+        from passhat.records import RunReader
+
+        return {"metrics": await self.measuring.values(RunReader(self.writer.path))}
+
+    def _finish(self, began: float, measured: Mapping[str, Any] | None = None) -> State:
         """Write how the run ended. Who answered is known for certain only once all trials ran."""
         assert self.runner is not None
         state, reason = self.runner.ending
-        changes: dict[str, Any] = {**self.seen.fields(), "stop_reason": reason}
+        ends: dict[str, Any] = {**self.seen.fields(), **(measured or {}), "stop_reason": reason}
         if state == "finished":
-            changes["model_source"] = self.seen.source
+            ends["model_source"] = self.seen.source
         seconds = self.seconds_before + self.rules.clock() - began
-        self.writer.finish(state, seconds=seconds, **changes)
+        self.writer.finish(state, seconds=seconds, **ends)
         return state

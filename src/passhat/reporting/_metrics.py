@@ -1,0 +1,163 @@
+"""What the suite's metrics say: figures with their intervals, and tables of counts such as a confusion matrix."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+from rich.cells import cell_len
+from rich.text import Text
+
+from passhat.facts import MetricValue
+from passhat.reporting._blocks import BAD, DIM, GOOD, STRONG, WARN, Cell, Column, Page
+from passhat.reporting._text import clean, count, rate, span
+from passhat.summary import Report
+
+_NAME = 40
+_LABEL = 20
+_LABELS = 12  # of a table that is shown as one; of more only what is mixed up most often
+_CONFUSIONS = 8
+_PARTS = 24
+
+
+class Figure(NamedTuple):
+    """One line of the table of metrics; ``depth`` is 1 for a part of a metric."""
+
+    value: MetricValue
+    depth: int
+
+
+class CountTable(NamedTuple):
+    """Counts by row and column: what should be, and what was."""
+
+    title: str
+    rows: tuple[str, ...]
+    columns: tuple[str, ...]
+    counts: Mapping[str, Mapping[str, int]]
+
+    def at(self, row: str, column: str) -> int:
+        """The count of a cell."""
+        return self.counts.get(row, {}).get(column, 0)
+
+    @property
+    def mixed_up(self) -> list[tuple[int, str, str]]:
+        """(count, what it should be, what it was), the most frequent first."""
+        cells = [(self.at(row, column), row, column) for row in self.rows for column in self.columns if row != column]
+        return sorted((cell for cell in cells if cell[0]), key=lambda cell: -cell[0])
+
+
+def figures(report: Report) -> list[Figure]:
+    """Every metric, each followed by its parts."""
+    return [
+        figure
+        for metric in report.metrics
+        for figure in (Figure(metric, 0), *(Figure(part, 1) for part in metric.parts[:_PARTS]))
+    ]
+
+
+def count_tables(metric: MetricValue) -> Iterator[CountTable]:
+    """The tables of counts in a metric's details, rows by what was expected."""
+    labels = metric.details.get("labels")
+    known = [label for label in labels if isinstance(label, str)] if isinstance(labels, list) else []
+    for name, table in metric.details.items():
+        if not _is_table(table):
+            continue
+        rows = [*(label for label in known if label in table), *(row for row in table if row not in known)]
+        others = sorted({column for row in table.values() for column in row} - set(known))
+        shown = [label for label in known if label in table or any(label in row for row in table.values())]
+        columns = [*shown, *others]
+        yield CountTable(f"{metric.name}: {name}", tuple(rows), tuple(columns), table)
+
+
+def _is_table(value: object) -> bool:
+    return (
+        isinstance(value, dict)
+        and bool(value)
+        and all(isinstance(row, dict) and all(type(cell) is int for cell in row.values()) for row in value.values())
+    )
+
+
+def levels_of(values: Sequence[MetricValue]) -> str:
+    """The level, or levels, of the intervals.
+
+    >>> levels_of([MetricValue("a", 0.5), MetricValue("b", 0.5, level=0.9)])
+    '90 % and 95 % intervals'
+    """
+    found = sorted({value.level for value in values})
+    return " and ".join(f"{level * 100:g} %" for level in found) + " intervals"
+
+
+def left_out(metric: MetricValue) -> int:
+    """How many parts of a metric aren't shown."""
+    return max(0, len(metric.parts) - _PARTS)
+
+
+def metrics(page: Page, report: Report) -> None:
+    """The block of a terminal's page."""
+    if not report.metrics:
+        return
+    page.heading("Metrics", levels_of(report.metrics))
+    rows = figures(report)
+    like = any(figure.value.tasks_like_these for figure in rows)
+    these = any(figure.value.these_tasks for figure in rows)
+    columns = [Column("", shrinks=True, most=_NAME, least=16), Column("value", "right")]
+    columns += [Column("these tasks", "right", drops=2)] * these
+    columns += [Column("tasks like these", "right", drops=1)] * like
+    columns += [Column("tasks", "right", drops=3), Column("trials", "right", drops=4), Column("", drops=5)]
+    page.columns(columns, [_cells(each, these=these, like=like) for each in rows])
+    for metric in report.metrics:
+        for text, style in _remarks(metric):
+            page.bullet("·", DIM, (clean(metric.name, 60), STRONG), (f": {text}", style))
+    for metric in report.metrics:
+        for table in count_tables(metric):
+            _matrix(page, table)
+
+
+def _cells(figure: Figure, *, these: bool, like: bool) -> list[Cell]:
+    value = figure.value
+    shown = Text("error", BAD) if value.error else Text(rate(value.value), "" if figure.depth else STRONG)
+    cells: list[Cell] = [Text("  " * figure.depth + clean(value.name, 100)), shown]
+    cells += [Text(span(value.these_tasks), DIM)] * these + [Text(span(value.tasks_like_these), DIM)] * like
+    missing = Text(f"{value.missing} missing" if value.missing else "", WARN)
+    return [*cells, str(value.tasks), str(value.trials), missing]
+
+
+def _remarks(metric: MetricValue) -> Iterator[tuple[str, str]]:
+    """What is to be said of a metric beside its figures. An error is among the findings."""
+    if metric.note:
+        yield clean(metric.note, 300), DIM
+    if left := left_out(metric):
+        yield f"{count(left, 'more part')}; see --json", DIM
+    for name, value in metric.details.items():
+        if type(value) in (int, float):
+            number = rate(value) if isinstance(value, float) and 0 <= value <= 1 else f"{value:,}"
+            yield f"{clean(name.replace('_', ' '), 60)} {number}", DIM
+
+
+def _matrix(page: Page, table: CountTable) -> None:
+    """A table of counts where it fits, else what is mixed up most often."""
+    width = sum(min(cell_len(clean(column)), _LABEL) + 2 for column in table.columns) + _LABEL
+    if len(table.columns) <= _LABELS and width <= page.width:
+        page.heading(clean(table.title, 100), "rows: what should be; columns: what was; trials")
+        columns = [Column("", shrinks=True, most=_LABEL)]
+        columns += [Column(clean(column, _LABEL), "right", most=_LABEL) for column in table.columns]
+        page.columns(
+            columns,
+            [[clean(row, _LABEL), *(_count(table, row, column) for column in table.columns)] for row in table.rows],
+        )
+        return
+    page.heading(clean(table.title, 100), "what is mixed up most often; trials")
+    mixed = table.mixed_up
+    for number, row, column in mixed[:_CONFUSIONS]:
+        page.bullet(f"{number:>5}", DIM, f"{clean(row, 60)} → {clean(column, 60)}")
+    if not mixed:
+        page.line(("nothing", GOOD), indent=2)
+    elif len(mixed) > _CONFUSIONS:
+        page.line((f"… {len(mixed) - _CONFUSIONS} more; see --json", DIM), indent=2)
+
+
+def _count(table: CountTable, row: str, column: str) -> Cell:
+    number = table.at(row, column)
+    square = set(table.rows) & set(table.columns)
+    style = GOOD if row == column else WARN if square and number else ""
+    return Text(str(number) if number else "·", style if number else DIM)
