@@ -11,10 +11,14 @@ from hypothesis import strategies as st
 
 from passhat.stats import (
     Refused,
+    Stratum,
     cohen_kappa,
     judge_quality,
     post_stratified,
     rogan_gladen,
+    rogan_gladen_by_task,
+    stratified_rate,
+    stratified_rate_by_task,
     wilson,
 )
 
@@ -101,7 +105,8 @@ def test_post_stratified_says_which_verdict_has_no_label() -> None:
     found = post_stratified([[10, 0], [0, 0]], 150, 200)
     assert found.interval.note == "no label among what the judge failed: anything is allowed for there"
     assert found.interval.low < 0.75
-    assert post_stratified([[0, 2], [0, 8]], 0, 200).interval.note.startswith("no label among what the judge passed")
+    assert post_stratified([[0, 2], [0, 8]], 9, 200).interval.note.startswith("no label among what the judge passed")
+    assert post_stratified([[0, 2], [0, 8]], 0, 200).interval.note == ""
     assert post_stratified([[8, 2], [1, 8]], 100, 200).interval.note == ""
 
 
@@ -151,3 +156,100 @@ def test_rogan_gladen_covers_where_the_labels_come_from_elsewhere() -> None:
         tried += 1
         hits += 0.8 in rogan_gladen([[tp, 50 - tp], [fp, 50 - fp]], judged, 1000).interval
     assert hits / tried >= 0.952 - 3 * 0.011
+
+
+def test_a_stratum_that_was_read_whole_stands_for_itself_and_random_labels_for_the_rest() -> None:
+    read = Stratum(passes=3, labels=20, items=20)
+    found = stratified_rate([read, Stratum(18, 20, 180), Stratum(0, 0, 0)])
+    assert found.estimate == pytest.approx((3 + 0.9 * 180) / 200)
+    alone = stratified_rate([Stratum(18, 20, 180)]).interval
+    assert found.interval.width < alone.width
+    with pytest.raises(Refused, match="nothing was labelled"):
+        stratified_rate([Stratum(0, 0, 30)])
+    with pytest.raises(ValueError, match="got 31 labels of 30 items"):
+        stratified_rate([Stratum(3, 31, 30)])
+    with pytest.raises(ValueError, match=r"passes must be within 0\.\.labels, got 5 of 4"):
+        stratified_rate([Stratum(5, 4, 30)])
+
+
+def test_unequal_weights_make_labels_worth_less() -> None:
+    equal = stratified_rate([Stratum(30, 40, 100)])
+    unequal = stratified_rate([Stratum(30, 40, 100, squares=80)])
+    assert unequal.estimate == equal.estimate
+    assert list(unequal.interval) == list(stratified_rate([Stratum(15, 20, 100)]).interval)
+
+
+def _tasks(
+    rng: np.random.Generator, tasks: int, n: int, labels: int, whole: bool, rates: Any
+) -> tuple[list[list[Stratum]], list[list[list[int]]], list[tuple[int, int]]]:
+    """A judge whose errors differ from task to task, and labels of random trials or of random tasks."""
+    human = rng.random((tasks, n)) < rates[:, None]
+    sensitivity, specificity = rng.beta(1.8, 0.2, tasks)[:, None], rng.beta(1.4, 0.6, tasks)[:, None]
+    judge = np.where(human, rng.random((tasks, n)) < sensitivity, rng.random((tasks, n)) >= specificity)
+    labelled = np.zeros((tasks, n), bool)
+    if whole:
+        labelled[rng.choice(tasks, labels // n, replace=False)] = True
+    else:
+        labelled.flat[rng.choice(tasks * n, labels, replace=False)] = True
+
+    def cell(h: bool, j: bool) -> Any:
+        return (labelled & (human == h) & (judge == j)).sum(axis=1)
+
+    tp, fn, fp, tn = cell(True, True), cell(True, False), cell(False, True), cell(False, False)
+    strata = [
+        [
+            Stratum(int(tp[i]), int(tp[i] + fp[i]), int(judge[i].sum())),
+            Stratum(int(fn[i]), int(fn[i] + tn[i]), int((~judge[i]).sum())),
+        ]
+        for i in range(tasks)
+    ]
+    tables = [[[int(tp[i]), int(fn[i])], [int(fp[i]), int(tn[i])]] for i in range(tasks)]
+    return strata, tables, [(int(judge[i].sum()), n) for i in range(tasks)]
+
+
+def _population_coverage(tasks: int, n: int, labels: int, whole: bool, repeats: int, seed: int) -> tuple[float, float]:
+    """(of single items, over tasks): shares of the intervals that hold the population's rate, .5 by Beta(.5, .5)."""
+    rng = np.random.default_rng(seed)
+    item = by_task = 0
+    for _ in range(repeats):
+        strata, _, _ = _tasks(rng, tasks, n, labels, whole, rng.beta(0.5, 0.5, tasks))
+        totals = [Stratum(*(sum(x[i] for x in column) for i in range(3))) for column in zip(*strata, strict=True)]
+        item += 0.5 in stratified_rate(totals).interval
+        by_task += 0.5 in stratified_rate_by_task(strata).interval
+    return item / repeats, by_task / repeats
+
+
+@pytest.mark.parametrize(("whole", "item_at_most"), [(False, 0.88), (True, 0.70)])
+def test_rates_corrected_by_task_cover_where_single_items_do_not(whole: bool, item_at_most: float) -> None:
+    item, by_task = _population_coverage(30, 10, 60, whole, repeats=150, seed=21)
+    assert item < item_at_most
+    assert by_task >= 0.94 - 3.1 * 0.0194
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("tasks", "n", "labels", "whole"),
+    [(10, 30, 60, False), (30, 10, 60, False), (30, 10, 60, True), (30, 10, 30, True), (100, 3, 60, False)],
+)
+def test_rates_corrected_by_task_cover_on_the_grid(tasks: int, n: int, labels: int, whole: bool) -> None:
+    _, by_task = _population_coverage(tasks, n, labels, whole, repeats=2000, seed=22)
+    assert by_task >= 0.92
+
+
+def test_labels_of_two_tasks_say_nothing_about_tasks_like_these() -> None:
+    strata = [[Stratum(3, 5, 8), Stratum(1, 2, 2)]] * 2 + [[Stratum(0, 0, 8), Stratum(0, 0, 2)]] * 10
+    with pytest.raises(Refused, match="2 tasks with labels say nothing about tasks like these: 3 are the least"):
+        stratified_rate_by_task(strata)
+
+
+def test_rogan_gladen_by_task_is_wider_where_the_judge_errs_by_task() -> None:
+    alike = [[[8, 2], [2, 8]]] * 10
+    apart: list[list[list[int]]] = [[[10, 0], [2, 8]], [[6, 4], [2, 8]]] * 5
+    here = [(13, 20)] * 20
+    same, other = rogan_gladen_by_task(alike, here), rogan_gladen_by_task(apart, here)
+    item = rogan_gladen([[80, 20], [20, 80]], 260, 400)
+    assert same.estimate == other.estimate == item.estimate
+    assert list(same.interval) == list(item.interval)
+    assert other.interval.width > 1.2 * item.interval.width
+    one = [[[0, 0], [5, 5]]] * 4 + [[[10, 0], [0, 0]]]
+    assert list(rogan_gladen_by_task(one, here).interval) == [0, 1]  # sensitivity hangs on one task

@@ -23,20 +23,14 @@ from passhat.stats._boschloo import boschloo
 from passhat.stats._changed import MIN_TRIALS_CHANGED, TaskChange, TaskChanges, changed_tasks, trials_to_flag
 from passhat.stats._checks import Refused
 from passhat.stats._clustered import StandardError, clustered_se, task_se
+from passhat.stats._corrected import Corrected, Stratum, post_stratified, rogan_gladen, stratified_rate
+from passhat.stats._corrected_by_task import rogan_gladen_by_task, stratified_rate_by_task
 from passhat.stats._curve import CurveCheck, check_curve
 from passhat.stats._estimators import family_means, pass_at_k, pass_hat_k, suite_rate, task_scores
 from passhat.stats._extrapolation import BetaBinomial, Extrapolation, beta_binomial, extrapolate
 from passhat.stats._gate import Curtailment, GateResult, Verdict, bar_verdict, curtail, gate
 from passhat.stats._interval import Interval
-from passhat.stats._judge import (
-    Corrected,
-    JudgeQuality,
-    Kappa,
-    cohen_kappa,
-    judge_quality,
-    post_stratified,
-    rogan_gladen,
-)
+from passhat.stats._judge import JudgeQuality, Kappa, cohen_kappa, judge_quality
 from passhat.stats._looks import Look, obrien_fleming, paired_look, planned_looks, pocock
 from passhat.stats._multiplicity import Adjustment, adjust_p
 from passhat.stats._order import FEW_TRIALS, MIN_TASKS_ORDER, MIN_TRIALS_ORDER, OrderCheck, OrderVerdict, order_check
@@ -49,6 +43,7 @@ from passhat.stats._planning import (
     smallest_all_pass,
     tasks_needed,
 )
+from passhat.stats._quantile import quantile_interval
 from passhat.stats._refusals import MIN_TASKS_POPULATION, MIN_TRIALS_INTERVAL, Refusal, refusals
 from passhat.stats._sequential import Sprt, confidence_sequence
 from passhat.stats._sign_flip import MIN_DIFFERENCES, sign_flip
@@ -88,6 +83,7 @@ __all__ = [
     "Side",
     "Sprt",
     "StandardError",
+    "Stratum",
     "Target",
     "TaskChange",
     "TaskChanges",
@@ -129,12 +125,16 @@ __all__ = [
     "planned_looks",
     "pocock",
     "post_stratified",
+    "quantile_interval",
     "questions_needed",
     "refusals",
     "rogan_gladen",
+    "rogan_gladen_by_task",
     "score_variance",
     "sign_flip",
     "smallest_all_pass",
+    "stratified_rate",
+    "stratified_rate_by_task",
     "suite_rate",
     "task_scores",
     "task_se",
