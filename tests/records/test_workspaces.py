@@ -278,3 +278,39 @@ def test_what_nobody_could_write_can_be_written_after_unpacking(tmp_path: Path) 
     unpack_workspace(archive, tmp_path / "target")
     modes = [stat.S_IMODE(path.stat().st_mode) for path in sorted((tmp_path / "target").rglob("*"))]
     assert modes == [0o700, 0o644]
+
+
+@pytest.mark.parametrize("diff", [None, {}, {"src/code.py": "changed", "b\udc80d": "added", "§": "removed"}])
+def test_an_archive_tells_what_the_agent_changed_where_that_is_known(
+    tmp_path: Path, diff: dict[str, str] | None
+) -> None:
+    (tmp_path / "run").mkdir()
+    store = WorkspaceStore(tmp_path / "run", max_bytes=10_000)
+    (tmp_path / "nothing").mkdir()
+    for number, workspace in enumerate((tree(tmp_path / "workspace"), tmp_path / "nothing")):
+        kept = store.keep(workspace, task="a", trial=number, passed=False, diff=diff)
+        assert kept.name is not None
+        there = tmp_path / f"there-{number}"
+        assert unpack_workspace(store.folder / kept.name, there) == diff
+        assert listing(there).keys() == listing(workspace).keys()
+
+
+def test_a_damaged_list_of_changes_is_named(tmp_path: Path) -> None:
+    archive = tmp_path / "a.tar.zst"
+    plain = io.BytesIO()
+    with tarfile.open(fileobj=plain, mode="w", format=tarfile.PAX_FORMAT, pax_headers={"PASSHAT.diff": '{"a": 1}'}):
+        pass
+    archive.write_bytes(zstandard.ZstdCompressor().compress(plain.getvalue()))
+    with pytest.raises(BadRecord, match="its list of changes is damaged"):
+        unpack_workspace(archive, tmp_path / "there")
+
+
+def test_the_workspace_of_a_trial_that_passes_after_all_makes_room(tmp_path: Path) -> None:
+    (tmp_path / "run").mkdir()
+    store = WorkspaceStore(tmp_path / "run", max_bytes=6_000)
+    first = store.keep(tree(tmp_path / "one", 4_000), task="a", trial=0, passed=False)
+    assert first.name is not None
+    assert store.keep(tree(tmp_path / "two", 4_000), task="a", trial=1, passed=False).name is None
+    store.now_passed(first.name)
+    assert store.keep(tree(tmp_path / "three", 4_000), task="a", trial=2, passed=False).name is not None
+    assert not (store.folder / first.name).exists()

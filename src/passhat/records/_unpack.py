@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import tarfile
 from pathlib import Path, PurePosixPath
 
+import msgspec
 import zstandard
 
 from passhat.records._disk import open_private
 from passhat.records._errors import BadRecord, disk_error
+from passhat.records._workspaces import DIFF
 
 MOST_BYTES = 8 << 30
 MOST_MEMBERS = 1_000_000
 
 
-def unpack_workspace(archive: Path, target: Path, *, max_bytes: int = MOST_BYTES) -> None:
+def unpack_workspace(archive: Path, target: Path, *, max_bytes: int = MOST_BYTES) -> dict[str, str] | None:
     """Unpack an archive of `WorkspaceStore` into ``target``, an empty directory (made if it isn't there).
 
+    Returns what the agent changed, by path: "added", "removed" or "changed"; None where the archive doesn't tell.
     Only files, directories and links that stay inside are accepted. Links are made last, so that no file is written
     through one. Everything can be written by its owner afterwards. Raises `BadRecord` for anything else in the archive,
     a damaged one, or one that holds more than ``max_bytes``; what was unpacked until then stays in ``target``.
@@ -33,10 +37,21 @@ def unpack_workspace(archive: Path, target: Path, *, max_bytes: int = MOST_BYTES
             tarfile.open(fileobj=plain, mode="r|") as members,
         ):
             _unpack(members, archive, target.resolve(), max_bytes)
+            return _diff(members, archive)
     except (tarfile.TarError, zstandard.ZstdError, EOFError) as error:
         raise BadRecord(archive, f"is damaged: {error}") from None
     except OSError as error:
         raise disk_error(error, error.filename or archive) from error
+
+
+def _diff(members: tarfile.TarFile, archive: Path) -> dict[str, str] | None:
+    text = members.pax_headers.get(DIFF)
+    if text is None:
+        return None
+    try:
+        return msgspec.convert(json.loads(text), dict[str, str])
+    except (ValueError, RecursionError) as error:
+        raise BadRecord(archive, f"its list of changes is damaged: {error}") from None
 
 
 def _unpack(members: tarfile.TarFile, archive: Path, root: Path, room: int) -> None:
@@ -45,6 +60,8 @@ def _unpack(members: tarfile.TarFile, archive: Path, root: Path, room: int) -> N
         room -= member.size
         if room < 0 or number >= MOST_MEMBERS:
             raise BadRecord(archive, "holds more than is unpacked", "See max_bytes")
+        if member.isdir() and member.name == ".":
+            continue  # the workspace itself
         path = _inside(member.name, archive, root)
         if member.isdir():
             path.mkdir(mode=0o700, parents=True, exist_ok=True)

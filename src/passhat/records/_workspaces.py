@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import json
 import os
 import stat
 import tarfile
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 
 import msgspec
@@ -19,6 +20,8 @@ from passhat.records._format import WORKSPACES
 from passhat.records._writer import slug
 
 SUFFIX = ".tar.zst"
+DIFF = "PASSHAT.diff"
+"""The global PAX header of an archive that holds, as JSON, what the agent changed: a state alone doesn't tell."""
 
 
 class KeptWorkspace(msgspec.Struct, frozen=True):
@@ -63,8 +66,20 @@ class WorkspaceStore:
         """What the kept archives take together."""
         return sum(self._sizes.values())
 
-    def keep(self, tree: Path, *, task: str, trial: int, passed: bool, arm: str = "") -> KeptWorkspace:
-        """Archive the directory ``tree`` as the workspace of a trial. Raises `RecordError` when the disk fails."""
+    def keep(
+        self,
+        tree: Path,
+        *,
+        task: str,
+        trial: int,
+        passed: bool,
+        arm: str = "",
+        diff: Mapping[str, str] | None = None,
+    ) -> KeptWorkspace:
+        """Archive the directory ``tree`` as the workspace of a trial, with what the agent changed in it where known.
+
+        Raises `RecordError` when the disk fails.
+        """
         make_folder(self.folder)
         name = archive_name(task, trial, arm)
         self._forget(name)
@@ -72,7 +87,7 @@ class WorkspaceStore:
         room = free if passed else free + sum(self._sizes[other] for other in self._passed)
         temporary = self.folder / f"{name}{TEMPORARY}"
         try:
-            left_out = _archive(tree, temporary, room)
+            left_out = _archive(tree, temporary, room, diff)
             size = temporary.stat().st_size
             while size > self.max_bytes - self.bytes:
                 self._forget(next(iter(self._passed)))
@@ -89,6 +104,11 @@ class WorkspaceStore:
         if passed:
             self._passed[name] = None
         return KeptWorkspace(name, size, left_out=left_out)
+
+    def now_passed(self, name: str) -> None:
+        """The trial of this archive passes after all: it makes room for those that don't."""
+        if name in self._sizes:
+            self._passed[name] = None
 
     def _forget(self, name: str) -> None:
         if self._sizes.pop(name, None) is not None:
@@ -126,16 +146,18 @@ class _Bounded:
         return os.write(self._descriptor, data)
 
 
-def _archive(tree: Path, target: Path, room: int) -> tuple[str, ...]:
+def _archive(tree: Path, target: Path, room: int, diff: Mapping[str, str] | None) -> tuple[str, ...]:
     """Write ``tree`` as a compressed archive of at most ``room`` bytes; returns what was left out."""
     left_out: list[str] = []
+    headers = None if diff is None else {DIFF: json.dumps(dict(diff))}
     descriptor = open_private(target, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
     try:
         compressor = zstandard.ZstdCompressor(level=3, write_checksum=True)
         with (
             compressor.stream_writer(_Bounded(descriptor, room), closefd=False) as packed,  # type: ignore[arg-type]
-            tarfile.open(fileobj=packed, mode="w|", format=tarfile.PAX_FORMAT) as archive,
+            tarfile.open(fileobj=packed, mode="w|", format=tarfile.PAX_FORMAT, pax_headers=headers) as archive,
         ):
+            _add(archive, tree, ".", tree.stat())  # a global header with nothing behind it can't be read
             for path, name, seen in _walk(tree, left_out):
                 _add(archive, path, name, seen)
     finally:
