@@ -193,7 +193,7 @@ FILE, LINK, HARD, FOLDER = tarfile.REGTYPE, tarfile.SYMTYPE, tarfile.LNKTYPE, ta
         ([("/etc/evil", FILE, b"x")], "isn't a path inside a workspace"),
         ([("../evil", FILE, b"x")], "isn't a path inside a workspace"),
         ([("a/../../evil", FILE, b"x")], "isn't a path inside a workspace"),
-        ([(".", FOLDER, b"")], "isn't a path inside a workspace"),
+        ([(".", FILE, b"x")], "isn't a path inside a workspace"),
         ([("out", LINK, "/etc")], "the link 'out' -> '/etc' leaves"),
         ([("out", LINK, "..")], "the link 'out' -> '..' leaves"),
         ([("a/b/out", LINK, "../../../evil")], "leaves the workspace"),
