@@ -298,8 +298,12 @@ def test_an_archive_tells_what_the_agent_changed_where_that_is_known(
 def test_a_damaged_list_of_changes_is_named(tmp_path: Path) -> None:
     archive = tmp_path / "a.tar.zst"
     plain = io.BytesIO()
-    with tarfile.open(fileobj=plain, mode="w", format=tarfile.PAX_FORMAT, pax_headers={"PASSHAT.diff": '{"a": 1}'}):
-        pass
+    with tarfile.open(
+        fileobj=plain, mode="w", format=tarfile.PAX_FORMAT, pax_headers={"PASSHAT.diff": '{"a": 1}'}
+    ) as tar:
+        folder = tarfile.TarInfo(".")
+        folder.type = tarfile.DIRTYPE
+        tar.addfile(folder)
     archive.write_bytes(zstandard.ZstdCompressor().compress(plain.getvalue()))
     with pytest.raises(BadRecord, match="its list of changes is damaged"):
         unpack_workspace(archive, tmp_path / "there")
