@@ -15,6 +15,7 @@ from scipy import stats as scipy_stats
 
 from passhat.stats import (
     Sprt,
+    bar_verdict,
     clopper_pearson,
     confidence_sequence,
     curtail,
@@ -25,6 +26,25 @@ from passhat.stats import (
     suite_rate,
     wilson,
 )
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "op", "bar", "verdict"),
+    [
+        (0.8, 1.0, ">=", 0.8, "met"),
+        (0.8 - 1e-15, 1.0, ">=", 0.8, "met"),
+        (0.79, 1.0, ">=", 0.8, "undecided"),
+        (0.1, 0.8, ">=", 0.8, "undecided"),
+        (0.1, 0.79, ">=", 0.8, "not met"),
+        (0.0, 0.1, "<=", 0.1, "met"),
+        (0.0, 0.2, "<=", 0.1, "undecided"),
+        (0.2, 0.3, "<=", 0.1, "not met"),
+        (0.0, 1.0, ">=", 0.0, "met"),
+        (0.0, 1.0, "<=", 1.0, "met"),
+    ],
+)
+def test_a_bar_is_met_when_the_bound_reaches_it(low: float, high: float, op: Any, bar: float, verdict: str) -> None:
+    assert bar_verdict(low, high, bar, op=op) == verdict
 
 
 def test_a_gate_is_met_not_met_or_undecided_by_its_one_sided_bounds() -> None:

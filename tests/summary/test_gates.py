@@ -10,7 +10,7 @@ from passhat.facts import Grade, Status, TrialRecord, Usage
 from passhat.stats import interval
 from passhat.suite import Gate, SuiteError
 from passhat.summary import ExitCode, GateRow, MissingPolicy, Report, gate_feasibility
-from passhat.summary._gates import Ends, exit_code, verdict_of
+from passhat.summary._gates import exit_code
 
 Reporter = Callable[..., Report]
 Maker = Callable[..., TrialRecord]
@@ -20,25 +20,6 @@ def judged(report: Report) -> GateRow:
     """The only gate of a report."""
     (row,) = report.gates
     return row
-
-
-@pytest.mark.parametrize(
-    ("low", "high", "op", "bar", "verdict"),
-    [
-        (0.8, 1.0, ">=", 0.8, "met"),
-        (0.8 - 1e-15, 1.0, ">=", 0.8, "met"),
-        (0.79, 1.0, ">=", 0.8, "undecided"),
-        (0.1, 0.8, ">=", 0.8, "undecided"),
-        (0.1, 0.79, ">=", 0.8, "not met"),
-        (0.0, 0.1, "<=", 0.1, "met"),
-        (0.0, 0.2, "<=", 0.1, "undecided"),
-        (0.2, 0.3, "<=", 0.1, "not met"),
-        (0.0, 1.0, ">=", 0.0, "met"),
-        (0.0, 1.0, "<=", 1.0, "met"),
-    ],
-)
-def test_a_bar_is_met_when_the_bound_reaches_it(low: float, high: float, op: str, bar: float, verdict: str) -> None:
-    assert verdict_of(Ends(low, high), op, bar) == verdict
 
 
 @pytest.mark.parametrize(

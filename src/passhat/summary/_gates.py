@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from passhat.facts import Manifest
-from passhat.stats import Interval, Refused, smallest_all_pass
+from passhat.stats import Interval, Refused, bar_verdict, smallest_all_pass
 from passhat.stats import Rate as RateWord
 from passhat.suite import Gate
+from passhat.summary._amounts import AMOUNTS, Amounts, Judged, judge_mean, judge_percentile, trials_for_percentile
 from passhat.summary._exit_codes import ExitCode
 from passhat.summary._measure import MIN_UNITS, MeanScore, Measured, PassRate
 from passhat.summary._rates import Population
@@ -18,30 +19,12 @@ from passhat.summary._report import GateRow, GateVerdict, MissingPolicy
 from passhat.summary._settling import WHEN_DECIDED, can_settle, settled_row
 from passhat.summary._worlds import BOTH, Headline, World
 
-_TINY = 1e-12  # what rounding may do to a bound that equals its bar
-AMOUNTS = ("seconds", "dollars", "tokens", "model_calls")
-
 
 class Ends(NamedTuple):
     """The one-sided bounds below and above a rate, each at the gate's level."""
 
     low: float
     high: float
-
-
-def verdict_of(ends: Ends, op: str, bar: float) -> GateVerdict:
-    """*met* when the bound proves the bar, *not met* when the other bound rules it out; reaching it is enough.
-
-    >>> verdict_of(Ends(0.8, 0.95), ">=", 0.8), verdict_of(Ends(0.5, 0.79), ">=", 0.8)
-    ('met', 'not met')
-    >>> verdict_of(Ends(0.0, 0.1), "<=", 0.1), verdict_of(Ends(0.05, 0.3), "<=", 0.1)
-    ('met', 'undecided')
-    """
-    low, high = (ends.low, ends.high) if op == ">=" else (-ends.high, -ends.low)
-    bar = bar if op == ">=" else -bar
-    if low >= bar - _TINY:
-        return "met"
-    return "not met" if high < bar - _TINY else "undecided"
 
 
 def level_at(gate: Gate, looks: int) -> float:
@@ -56,6 +39,7 @@ class GateJudge:
     manifest: Manifest
     headline: Headline
     population: Population
+    amounts: Amounts
     mixed_allowed: bool = False
 
     def judge(self, gate: Gate) -> GateRow:
@@ -74,20 +58,20 @@ class GateJudge:
         if gate.rate == "missing":
             return row(*self._missing(gate))
         if gate.rate in AMOUNTS:
-            return row(*self._amount(gate))
+            return row(*self._amount(gate, level))
         refusal = self.population.refusal if gate.of == "tasks like these" else ""
         if refusal:
             return row("undecided", None, None, f"nothing can be said of tasks like these: {refusal}")
         return row(*(self._settled(gate, level) or self._share(gate, level)))
 
-    def _settled(self, gate: Gate, level: float) -> tuple[GateVerdict, float | None, float | None, str] | None:
+    def _settled(self, gate: Gate, level: float) -> Judged | None:
         """The verdict of the whole plan, where the run stopped because nothing could change it."""
         tasks = [task for task in self.headline.tasks if task.unplanned or task.planned]
         if self.manifest.stop != WHEN_DECIDED or not can_settle(gate) or not any(task.unplanned for task in tasks):
             return None
         return settled_row(gate, [(task.planned + task.unplanned, task.n, task.c) for task in tasks], level)
 
-    def _share(self, gate: Gate, level: float) -> tuple[GateVerdict, float | None, float | None, str]:
+    def _share(self, gate: Gate, level: float) -> Judged:
         measure = self._measure(gate)
         worlds: tuple[World, ...] = (self.headline.shown,)
         missing = self.headline.grader_missing(gate.name) if gate.name else self.headline.missing
@@ -106,7 +90,7 @@ class GateJudge:
             except Refused as refusal:
                 return "undecided", None, None, str(refusal)
             bounds.append(ends)
-            verdicts.append(verdict_of(ends, gate.op, gate.number))
+            verdicts.append(bar_verdict(ends.low, ends.high, gate.number, op=gate.op))
         if len(set(verdicts)) > 1:
             message = (
                 f"{missing} trial{'s' * (missing != 1)} missing: had all of them failed the verdict would be "
@@ -128,38 +112,16 @@ class GateJudge:
         rate: RateWord = "pass@k" if gate.rate == "pass@k" else "pass^k"
         return lambda world: self.headline.pass_rate(gate.k or 1, rate, world)
 
-    def _missing(self, gate: Gate) -> tuple[GateVerdict, float | None, float | None, str]:
+    def _amount(self, gate: Gate, level: float) -> Judged:
+        if gate.percent is None:
+            return judge_mean(gate, self.headline.tasks, unseen=self.manifest.model_source == "unseen")
+        return judge_percentile(gate, self.amounts, self.headline.tasks, level)
+
+    def _missing(self, gate: Gate) -> Judged:
         planned = sum(task.planned for task in self.headline.tasks)
         share = self.headline.missing / planned if planned else 0.0
-        verdict = verdict_of(Ends(share, share), gate.op, gate.number)
+        verdict = bar_verdict(share, share, gate.number, op=gate.op)
         return verdict, share, share, f"{self.headline.missing} of {planned} trials are missing"
-
-    def _amount(self, gate: Gate) -> tuple[GateVerdict, float | None, float | None, str]:
-        """Compares a plain mean a trial: amounts have no upper end, so no bound holds without assumptions."""
-        ran = sum(task.ran for task in self.headline.tasks)
-        total, partial = self._total(gate.rate)
-        if not ran or total is None:
-            return "incomplete", None, None, f"{gate.rate} of the trials are unknown"
-        mean = total / ran
-        verdict = verdict_of(Ends(mean, mean), gate.op, gate.number)
-        if partial:
-            over = mean > gate.number if gate.op == "<=" else mean >= gate.number
-            if not over:
-                return "incomplete", None, mean, f"{gate.rate} are known for some trials only"
-        return verdict, None, mean, f"{mean:.4g} {gate.rate} a trial on average (a plain mean, no bound)"
-
-    def _total(self, name: str) -> tuple[float | None, bool]:
-        tasks = self.headline.tasks
-        if name == "seconds":
-            seconds = math.fsum(task.seconds for task in tasks)
-            return seconds or None, False
-        if name == "model_calls":
-            return sum(task.spend.model_calls for task in tasks), False
-        values = [getattr(task.spend, name) for task in tasks if task.ran]
-        known = [value for value in values if value is not None]
-        silent = any(value is None and task.spend.model_calls for value, task in zip(values, tasks, strict=False))
-        partial = silent or any(name in task.spend.partial_names for task in tasks)
-        return (math.fsum(known) if known else None), partial
 
 
 def one_sided(measured: Measured, gate: Gate, level: float) -> Ends:
@@ -215,6 +177,8 @@ def gate_feasibility(
     gate = Gate.parse(gate) if isinstance(gate, str) else gate
     if tasks < 1 or trials < 1:
         raise ValueError(f"tasks and trials must be 1 or more, got tasks={tasks}, trials={trials}")
+    if gate.percent is not None:
+        return _percentile_feasibility(gate, tasks, trials, level_at(gate, looks))
     if gate.rate == "missing" or gate.rate in AMOUNTS:
         return Feasibility(True, None, f"{gate} needs no bound")
     refusal = Population(tasks, hand_picked).refusal if gate.of == "tasks like these" else ""
@@ -229,7 +193,7 @@ def gate_feasibility(
         return Feasibility(False, None, f"{gate} can't be met: {refusal_}", tasks, gate.k)
     best = ends.low if up else ends.high
     size = f"{tasks} task{'s' * (tasks != 1)} × {trials} trial{'s' * (trials != 1)}"
-    if verdict_of(ends, gate.op, gate.number) == "met":
+    if bar_verdict(ends.low, ends.high, gate.number, op=gate.op) == "met":
         return Feasibility(True, best, f"{gate} can be met by {size}", tasks, trials)
     start = f"{gate} can't be met by {size}: even if all {'pass' if up else 'fail'} they prove {best:.3f}"
     share = gate.number if up else 1 - gate.number
@@ -241,6 +205,19 @@ def gate_feasibility(
     k = gate.k or 1  # N = nT/k trials all passing prove α^(1/N), so pass^k >= b asks of nT what pass^1 >= b^(1/k) does
     enough = max(k, math.ceil(smallest_all_pass(share ** (1 / k), level) / tasks))
     return Feasibility(False, best, f"{start}; {enough} trials a task could", tasks, enough)
+
+
+def _percentile_feasibility(gate: Gate, tasks: int, trials: int, level: float) -> Feasibility:
+    needed = trials_for_percentile(gate, level)
+    size = f"{tasks} task{'s' * (tasks != 1)} × {trials} trial{'s' * (trials != 1)}"
+    if tasks * trials >= needed:
+        return Feasibility(True, None, f"{gate} can be met by {size}", tasks, trials)
+    enough = math.ceil(needed / tasks)
+    message = (
+        f"{gate} can't be met by {size}: a one-sided {level * 100:.4g} % bound of {gate.label} needs {needed} trials "
+        f"in all; {enough} trials a task could"
+    )
+    return Feasibility(False, None, message, tasks, enough)
 
 
 def _best_world(gate: Gate, tasks: int, trials: int) -> Measured:

@@ -10,6 +10,7 @@ from typing import get_args
 
 from passhat.facts import Label, Manifest, TrialRecord
 from passhat.suite import Gate
+from passhat.summary._amounts import Amounts, kept_amounts
 from passhat.summary._findings import Evidence, find_all
 from passhat.summary._gates import GateJudge, exit_code
 from passhat.summary._measure import unit_keys
@@ -75,7 +76,8 @@ def summarize(
     ]
     watch = ((label.task, label.trial) for label in labels or ())
     tally = Tally(manifest, arm=_arm(manifest, arm), policy=policy, grades=grades, watch=watch)
-    tally.add_all(records)
+    amounts = Amounts(kept_amounts(parsed), unseen=manifest.model_source == "unseen")
+    tally.add_all(amounts.watching(records, tally.arm))
     tally.finish(planned)
 
     headline = _headline(tally, manifest, policy)
@@ -85,7 +87,7 @@ def summarize(
     table = Table(headline, population, level, refused=[], rules=[])
     chosen = default_ks(_smallest_n(headline)) if ks is None else tuple(ks)
     pass_at, pass_hat = table.rates(chosen, "pass@k"), table.rates(chosen, "pass^k")
-    judge = GateJudge(manifest, headline, population, mixed_allowed=mix_sources)
+    judge = GateJudge(manifest, headline, population, amounts, mixed_allowed=mix_sources)
     verdicts = [judge.judge(gate) for gate in parsed]
     splits = [tally.splits[name] for name in {task.split for task in headline.tasks} if name in tally.splits]
     rows = tuple(task_row(task, headline.trials(task), level) for task in tally.tasks.values())
