@@ -1,0 +1,74 @@
+"""Random draws whose probabilities are known."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from typing import TypeVar
+
+T = TypeVar("T")
+
+
+def by_stratum(units: Iterable[tuple[T, Hashable]]) -> dict[Hashable, list[T]]:
+    """The units of each stratum, both in the order of their first appearance."""
+    found: dict[Hashable, list[T]] = {}
+    for unit, stratum in units:
+        found.setdefault(stratum, []).append(unit)
+    return found
+
+
+def spread(strata: Mapping[Hashable, Sequence[T]], n: int, rng: random.Random) -> list[T]:
+    """``n`` units, each with the same probability n/N, spread over the strata in proportion to their sizes.
+
+    Systematic sampling with a random start from strata in random order, each shuffled within: the number from a stratum
+    is its fair share rounded up or down. Source: Cochran, Sampling Techniques (1977), chapter 8.
+
+    >>> drawn = spread({"a": [1, 2, 3, 4], "b": [5, 6, 7, 8]}, 4, random.Random(1))
+    >>> len([unit for unit in drawn if unit <= 4]), len(drawn)
+    (2, 4)
+    """
+    order = list(strata)
+    rng.shuffle(order)
+    row: list[T] = []
+    for stratum in order:
+        row += rng.sample(list(strata[stratum]), len(strata[stratum]))
+    if n >= len(row):
+        return row
+    if n < 1:
+        return []
+    step = len(row) / n
+    start = rng.random() * step
+    return [row[min(int(start + place * step), len(row) - 1)] for place in range(n)]
+
+
+def even_shares(sizes: Mapping[Hashable, int], n: int, rng: random.Random) -> dict[Hashable, int]:
+    """How many to take from each stratum so that all get the same, as far as they have it; ties by lot.
+
+    >>> even_shares({"a": 2, "b": 50, "c": 50}, 20, random.Random(0))["a"]
+    2
+    """
+    shares: dict[Hashable, int] = dict.fromkeys(sizes, 0)
+    left = min(n, sum(sizes.values()))
+    while left:
+        open_ones = [name for name in sizes if shares[name] < sizes[name]]
+        each = left // len(open_ones)
+        if each:
+            for name in open_ones:
+                taken = min(each, sizes[name] - shares[name])
+                shares[name] += taken
+                left -= taken
+        else:
+            for name in rng.sample(open_ones, left):
+                shares[name] += 1
+            left = 0
+    return shares
+
+
+def interleaved(strata: Mapping[Hashable, Sequence[T]]) -> list[T]:
+    """One unit of each stratum, then the second of each, and so on.
+
+    >>> interleaved({"a": [1, 2, 3], "b": [9]})
+    [1, 9, 2, 3]
+    """
+    longest = max(map(len, strata.values()), default=0)
+    return [units[place] for place in range(longest) for units in strata.values() if place < len(units)]

@@ -1,0 +1,216 @@
+"""A sample for a release review: which trials, with which probability, and who reads which."""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from itertools import combinations, cycle
+from pathlib import Path
+from typing import Any, Literal
+
+import msgspec
+
+from passhat.facts import Status, TrialRecord, derive_seed
+from passhat.reviewing._draw import by_stratum, even_shares, spread
+from passhat.reviewing._errors import ReviewError
+from passhat.reviewing._list import ReadingItem
+from passhat.summary import TrialKey
+
+Allocation = Literal["proportional", "even"]
+SCHEMA = 1
+_WORDS = {True: "passed", False: "failed", None: "missing"}
+BY: dict[str, Callable[[TrialRecord], str]] = {
+    "task": lambda record: record.task,
+    "status": lambda record: record.status.value,
+    "verdict": lambda record: _WORDS[record.passed],
+    "tag": lambda record: "+".join(sorted(record.tags)),
+    "family": lambda record: record.family or record.task,
+    "arm": lambda record: record.arm,
+}
+"""What a sample can be stratified by."""
+_NOT_READABLE = (Status.NOT_STARTED, Status.INTERRUPTED)
+
+
+class PlanItem(msgspec.Struct, frozen=True, omit_defaults=True):
+    """One trial of a plan. It was drawn with ``probability``; in an estimate for the run it counts ``weight`` times.
+
+    ``readers`` are those who are to read it; nobody in particular when empty.
+    """
+
+    task: str
+    trial: int
+    stratum: tuple[str, ...]
+    probability: float
+    weight: float
+    arm: str = ""
+    readers: tuple[str, ...] = ()
+
+
+class _Head(msgspec.Struct, frozen=True, kw_only=True):
+    schema: int = SCHEMA
+    run_id: str
+    eligible: int
+    by: tuple[str, ...]
+    allocation: Allocation
+    seed: int
+    readers: tuple[str, ...]
+    overlap: int
+
+
+class ReadingPlan(msgspec.Struct, frozen=True, kw_only=True):
+    """A sample of a run's trials, in random order. ``strata`` is, for each, [in the sample, in the run].
+
+    ``overlap`` trials are read by two readers each: from them agreement is measured.
+    """
+
+    run_id: str
+    eligible: int
+    by: tuple[str, ...]
+    allocation: Allocation
+    seed: int
+    readers: tuple[str, ...]
+    overlap: int
+    items: tuple[PlanItem, ...]
+    strata: dict[str, tuple[int, int]] = {}
+
+    def for_reader(self, rater: str) -> list[ReadingItem]:
+        """What one reader is to read. Raises `ReviewError` when the plan has readers and this is none of them."""
+        if self.readers and rater not in self.readers:
+            raise ReviewError(f"the plan is for {', '.join(self.readers)}, and not for {rater!r}: say --rater NAME")
+        sample = "random" if self.allocation == "proportional" else "weighted"
+        return [
+            ReadingItem(item.arm, item.task, item.trial, sample, "in the plan", item.probability)
+            for item in self.items
+            if not self.readers or rater in item.readers
+        ]
+
+
+def sampling_plan(
+    records: Iterable[TrialRecord],
+    run_id: str,
+    *,
+    n: int,
+    by: Sequence[str] = ("task", "status"),
+    allocation: Allocation = "proportional",
+    readers: Sequence[str] = (),
+    overlap: float = 0.2,
+    seed: int = 0,
+) -> ReadingPlan:
+    """Draw ``n`` trials, spread over the strata that ``by`` names (see `BY`), and deal them out to the ``readers``.
+
+    *proportional*: every trial has the same probability, so that plain shares of the sample estimate the run's.
+    *even*: every stratum gets the same number, as far as it has so many: rare ones are seen, and estimates need the
+    weights. A share ``overlap`` of the sample goes to two readers, in turn by pairs.
+
+    Raises `ReviewError` for what can't be drawn so.
+    """
+    keys = _checked(n, by, readers, overlap)
+    rng = random.Random(derive_seed(seed, "plan", run_id))
+    units: list[tuple[TrialKey, Hashable]] = [
+        ((record.arm, record.task, record.trial), tuple(key(record) for key in keys))
+        for record in records
+        if record.counts and record.status not in _NOT_READABLE
+    ]
+    if not units:
+        raise ReviewError(f"{run_id} has no trial that could be read")
+    strata = by_stratum(sorted(units, key=lambda unit: unit[0]))
+    sizes = {name: len(members) for name, members in strata.items()}
+    if allocation == "proportional":
+        chosen = spread(strata, n, rng)
+        chance = dict.fromkeys(strata, min(1.0, n / len(units)))
+    else:
+        if n < len(strata):
+            raise ReviewError(
+                f"{n} trials can't cover {len(strata)} strata: draw more (--n {len(strata)}), name fewer of "
+                f"{', '.join(by)}, or allocate in proportion"
+            )
+        shares = even_shares(sizes, n, rng)
+        chosen = [unit for name, members in strata.items() for unit in rng.sample(members, shares[name])]
+        chance = {name: shares[name] / sizes[name] for name in strata}
+    stratum_of = dict(units)
+    rng.shuffle(chosen)
+    double = math.ceil(overlap * len(chosen)) if len(readers) > 1 else 0
+    dealt = _dealt(len(chosen), double, readers, rng)
+    items = tuple(
+        PlanItem(
+            task=key[1],
+            trial=key[2],
+            arm=key[0],
+            stratum=stratum_of[key],  # type: ignore[arg-type]
+            probability=chance[stratum_of[key]],
+            weight=1 / chance[stratum_of[key]],
+            readers=who,
+        )
+        for key, who in zip(chosen, dealt, strict=True)
+    )
+    return ReadingPlan(
+        run_id=run_id,
+        eligible=len(units),
+        by=tuple(by),
+        allocation=allocation,
+        seed=seed,
+        readers=tuple(readers),
+        overlap=double,
+        items=items,
+        strata={" · ".join(map(str, name)): (_count(items, name), sizes[name]) for name in strata},  # type: ignore[call-overload]
+    )
+
+
+def _count(items: Sequence[PlanItem], stratum: Hashable) -> int:
+    return sum(item.stratum == stratum for item in items)
+
+
+def _checked(n: int, by: Sequence[str], readers: Sequence[str], overlap: float) -> list[Callable[[TrialRecord], str]]:
+    if n < 1:
+        raise ReviewError(f"n={n}: draw at least one trial")
+    if unknown := [name for name in by if name not in BY]:
+        raise ReviewError(f"by {unknown[0]!r}: a sample can be stratified by {', '.join(BY)}")
+    if len(set(readers)) < len(readers) or any(not name.strip() for name in readers):
+        raise ReviewError(f"readers {', '.join(map(repr, readers))}: each needs a name of their own")
+    if not 0 <= overlap <= 1:
+        raise ReviewError(f"overlap={overlap}: must be a share in 0..1")
+    return [BY[name] for name in by]
+
+
+def _dealt(n: int, double: int, readers: Sequence[str], rng: random.Random) -> list[tuple[str, ...]]:
+    """Who reads which: ``double`` places, chosen by lot, by two readers, all others by one, evenly."""
+    if not readers:
+        return [()] * n
+    order = rng.sample(list(readers), len(readers))
+    pairs, singles = cycle(list(combinations(order, 2)) or [tuple(order)]), cycle(order)
+    shared = set(rng.sample(range(n), double))
+    return [tuple(next(pairs)) if place in shared else (next(singles),) for place in range(n)]
+
+
+def write_plan(plan: ReadingPlan, path: Path) -> None:
+    """Write a plan: a first line that says how it was drawn, then a line a trial. Raises `ReviewError`."""
+    head = _Head(**{name: getattr(plan, name) for name in _Head.__struct_fields__ if name != "schema"})
+    lines = [msgspec.json.encode(head), *map(msgspec.json.encode, plan.items)]
+    try:
+        path.write_bytes(b"\n".join(lines) + b"\n")
+    except OSError as error:
+        raise ReviewError(f"{path}: can't be written: {error.strerror or error}") from None
+
+
+def read_plan(path: Path, run_id: str) -> ReadingPlan:
+    """A plan as `write_plan` wrote it. Raises `ReviewError` when it isn't one, or is one of another run."""
+    try:
+        first, *rest = path.read_bytes().splitlines() or [b""]
+    except OSError as error:
+        raise ReviewError(f"{path}: can't be read: {error.strerror or error}") from None
+    head = _decoded(first, _Head, path, 1)
+    if head.schema > SCHEMA:
+        raise ReviewError(f"{path}: has schema {head.schema}; this passhat reads up to {SCHEMA}")
+    if head.run_id != run_id:
+        raise ReviewError(f"{path}: is a plan for run {head.run_id}, and not for {run_id}")
+    items = tuple(_decoded(line, PlanItem, path, number) for number, line in enumerate(rest, 2) if line.strip())
+    fields = {name: getattr(head, name) for name in _Head.__struct_fields__ if name != "schema"}
+    return ReadingPlan(items=items, **fields)
+
+
+def _decoded(line: bytes, shape: Any, path: Path, number: int) -> Any:
+    try:
+        return msgspec.json.decode(line, type=shape)
+    except (msgspec.MsgspecError, ValueError) as error:
+        raise ReviewError(f"{path}, line {number}: isn't part of a plan of passhat sample: {error}") from None
