@@ -341,9 +341,9 @@ def test_a_tool_is_chosen_when_it_should_be_and_left_alone_when_not() -> None:
     assert value.part("called when it should be").value == pytest.approx(0.5)
     assert value.part("left alone when it shouldn't be").value == pytest.approx((0.5 + 0) / 2)
     assert value.part("right arguments when called").value == pytest.approx(0.5)
-    assert value.details == {
-        "should": {"called": 2, "not_called": 1, "failed": 1},
-        "should_not": {"called": 1, "not_called": 1, "failed": 1},
+    assert value.details["choices"] == {
+        "should": {"called": 2, "not called": 1, "failed": 1},
+        "should not": {"called": 1, "not called": 1, "failed": 1},
     }
 
 
@@ -366,8 +366,23 @@ def test_a_choice_that_isnt_stated_is_refused() -> None:
         metrics.tool_choice("", "search")
 
 
+def test_a_metric_of_ones_own_is_a_mean_over_tasks_in_which_failed_trials_count_0() -> None:
+    short = metrics.mean("short", lambda trial: None if trial.output is None else len(trial.output) < 3)
+    rows: list[tuple[str, Any, list[Any]]] = [("a", "", ["x", "xyz"]), ("b", "", ["x", None])]
+    trials = [*trials_of(rows), FinishedTrial(Task("b"), "x", status=Status.TIMEOUT)]
+    value = short(trials)
+    assert (value.name, value.value, value.trials, value.missing) == ("short", 0.5, 4, 1)
+    for wrong in (2, -0.5, float("nan"), "yes"):
+        with pytest.raises(ValueError, match=r"task 'a': m is .*; it must be a number in 0\.\.1, or None"):
+            metrics.mean("m", lambda trial, wrong=wrong: wrong)(trials)  # type: ignore[misc]
+    with pytest.raises(ValueError, match="must be a line of text"):
+        metrics.mean(" ", len)
+    with pytest.raises(ValueError, match="must be a function of a finished trial"):
+        metrics.mean("m", 0.5)  # type: ignore[arg-type]
+
+
 def test_no_trials_give_no_figure() -> None:
-    for metric in (metrics.mrr(), metrics.classification(), metrics.tool_choice("x", "x")):
+    for metric in (metrics.mrr(), metrics.classification(), metrics.tool_choice("x", "x"), metrics.mean("m", len)):
         value = metric([])
         assert isinstance(value, MetricValue)
         assert (value.value, value.tasks, value.trials) == (None, 0, 0)

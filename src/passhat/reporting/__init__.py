@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from passhat.reporting._html import render_html
     from passhat.reporting._json import render_json
     from passhat.reporting._junit import render_junit
+    from passhat.reporting._leaks import render_leaks
     from passhat.reporting._markdown import render_markdown
     from passhat.reporting._plan import render_plan
     from passhat.reporting._progress import ProgressLine
@@ -40,6 +41,7 @@ _HOME = {
     "render_html": "_html",
     "render_json": "_json",
     "render_junit": "_junit",
+    "render_leaks": "_leaks",
     "render_markdown": "_markdown",
     "render_plan": "_plan",
     "render_runs": "_runs",
@@ -62,6 +64,7 @@ __all__ = [
     "render_html",
     "render_json",
     "render_junit",
+    "render_leaks",
     "render_markdown",
     "render_plan",
     "render_runs",

@@ -6,6 +6,7 @@ A report shows what is stored: a metric whose code changes later doesn't change 
 from __future__ import annotations
 
 import inspect
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, overload
@@ -73,7 +74,8 @@ class Measuring:
 
         keys = unit_keys(((task.id, task.family) for task in self.tasks), manifest.duplicate_inputs)
         held_out = [task for task in self.tasks if task.split != "tune"]
-        return [_grouped(task, keys[task.id]) for task in held_out or self.tasks]
+        many = Counter(keys.values())
+        return [_grouped(task, key := keys[task.id], shared=many[key] > 1) for task in held_out or self.tasks]
 
 
 class RunTrials(Sequence[FinishedTrial]):
@@ -194,10 +196,10 @@ def _slim(record: TrialRecord) -> TrialRecord:
     return msgspec.structs.replace(record, grades=(), attempts=(), notes=(), tags=())
 
 
-def _grouped(task: Task, key: tuple[str, str]) -> Task:
+def _grouped(task: Task, key: tuple[str, str], *, shared: bool) -> Task:
+    """The task in its unit: a family, or a question that several tasks ask."""
     kind, name = key
-    own = name == (task.id if kind == "task" else task.family) and (kind == "family") == (task.family is not None)
-    if own:
+    if kind == "task" and not shared:
         return task
     return msgspec.structs.replace(task, family=name if kind == "family" else f"asks the same as {name}")
 
