@@ -2,6 +2,7 @@
 
 PasshatError
 ├── RunError             a run that can't start as it was asked for
+│   └── ModelSelectionError  half of a model's name
 └── ResumeRefused        the suite is no longer the one that the run measured
 KeyboardInterrupt
 └── Interrupted          Ctrl-C ended a run, which can be resumed
@@ -21,6 +22,10 @@ _NOT_THE_AGENT = {AgentUnavailable: "environment", SimulatorError: "simulator"}
 
 class RunError(PasshatError, ValueError):
     """A run that can't start as it was asked for; the message names the value and the way out."""
+
+
+class ModelSelectionError(RunError):
+    """A provider without a model, or a model without a provider."""
 
 
 class ResumeRefused(PasshatError):

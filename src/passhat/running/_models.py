@@ -13,6 +13,7 @@ import msgspec
 
 from passhat.facts import ModelSource
 from passhat.running._errors import RunError
+from passhat.running._selecting import default_model, selected_model
 from passhat.trial import CLEARED, ModelAccess
 
 if TYPE_CHECKING:
@@ -50,15 +51,15 @@ def choose_model(
 ) -> Model:
     """The model of a run: the suite's own, else ``asked``, else its script or simulation, else what the host names.
 
-    The last is ``PASSHAT_MODEL``, and without that whatever the agent itself asks for, passed on to the base URL and
-    key that the host's environment names. A cassette stands before a script or simulation, and in front of a live
-    model. Raises `RunError` when the suite and ``asked`` name different models.
+    The last is ``PASSHAT_PROVIDER`` with ``PASSHAT_MODEL``, and without them whatever the agent itself asks for, passed
+    on to the base URL and key that the host's environment names. A cassette stands before a script or simulation, and
+    in front of a live model. Raises `ModelSelectionError` for half of a name, whoever says it and whether or not it
+    would have been used.
     """
     from passhat.gateway import Faults, Script, Simulate
 
     struck = Faults.of(faults)
-    if suite.model and asked and suite.model != asked:
-        raise RunError(f"the suite asks for model {suite.model!r} and this run for {asked!r}; name one of them only")
+    asked, default = selected_model(asked), default_model(environ)
     named = suite.model or asked
     if named is None and tape is None and suite.script is not None:
         replies = suite.script
@@ -66,7 +67,7 @@ def choose_model(
     if named is None and tape is None and suite.simulation is not None:
         simulation = Simulate(suite.simulation)
         return Model(lambda task, trial: simulation, "simulated", None, struck)
-    named = named or environ.get("PASSHAT_MODEL") or None
+    named = named or default
     if tape is not None:
         return _taped(tape, named, environ, struck)
     forward = _forward(named, environ)

@@ -1,0 +1,63 @@
+"""A model by provider and name: both together, from the command line or from the environment, never one of each."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from passhat.running._errors import ModelSelectionError
+
+PROVIDER, MODEL = "PASSHAT_PROVIDER", "PASSHAT_MODEL"
+
+
+def selected_model(model: str | None, provider: str | None = None) -> str | None:
+    """PROVIDER/NAME from what was asked for: ``model`` alone holds both, or ``provider`` and ``model`` each one.
+
+    Blanks at the ends don't count, and a blank value is none. None when neither is given. Raises
+    `ModelSelectionError` for half of a pair.
+
+    >>> selected_model(" openai/gpt-5 "), selected_model("openai/gpt-oss-20b", "groq"), selected_model(None)
+    ('openai/gpt-5', 'groq/openai/gpt-oss-20b', None)
+    """
+    name, by = _said(model), _said(provider)
+    if name is None:
+        if by is None:
+            return None
+        raise ModelSelectionError(f"--provider {by} names no model: a model needs both, --provider {by} --model NAME")
+    if by is not None:
+        return f"{by}/{name}"
+    if not _whole(name):
+        raise ModelSelectionError(
+            f"--model {name} names no provider: a model needs both, --provider PROVIDER --model {name}, or "
+            f"--model PROVIDER/{name}"
+        )
+    return name
+
+
+def default_model(environ: Mapping[str, str]) -> str | None:
+    """PROVIDER/NAME from ``PASSHAT_PROVIDER`` and ``PASSHAT_MODEL``; the latter alone may hold both. None without.
+
+    Raises `ModelSelectionError` for half of a pair.
+
+    >>> default_model({"PASSHAT_PROVIDER": "openai", "PASSHAT_MODEL": " gpt-5 "})
+    'openai/gpt-5'
+    """
+    name, by = _said(environ.get(MODEL)), _said(environ.get(PROVIDER))
+    if by is not None:
+        if name is None:
+            raise ModelSelectionError(f"{PROVIDER}={by} names no model: a default model needs {PROVIDER} and {MODEL}")
+        return f"{by}/{name}"
+    if name is not None and not _whole(name):
+        raise ModelSelectionError(
+            f"{MODEL}={name} names no provider: a default model needs {PROVIDER} and {MODEL}, or "
+            f"{MODEL}=PROVIDER/{name}"
+        )
+    return name
+
+
+def _said(text: str | None) -> str | None:
+    return None if text is None else text.strip() or None
+
+
+def _whole(name: str) -> bool:
+    provider, _, rest = name.partition("/")
+    return bool(provider.strip() and rest.strip())
