@@ -39,11 +39,12 @@ class Judging:
 
     def of_run(self, reader: RunReader, *, grades: str | None = None, arm: str | None = None) -> Report:
         """The report of a run directory."""
-        from passhat.summary import summarize
+        from passhat.summary import EarlierLooks, summarize
 
         manifest = reader.manifest
         records, labels = reader.trials(grades=grades), reader.labels()
-        return summarize(manifest, records, labels=labels, arm=arm, **self._options(manifest.gates))
+        looks = EarlierLooks(manifest, reader.path.parent.parent).of((*manifest.gates, *self.gates), arm=arm)
+        return summarize(manifest, records, labels=labels, arm=arm, looks=looks, **self._options(manifest.gates))
 
     def of_table(self, path: Path) -> Report:
         """The report of a table of outcomes."""

@@ -15,10 +15,14 @@ SCHEMA = 1
 
 
 class GitState(msgspec.Struct, frozen=True):
-    """The commit of the project under test; ``dirty`` when the working tree differed from it."""
+    """The commit of the project under test; ``dirty`` when the working tree differed from it.
+
+    ``changes`` is a hash of how it differed; empty when it didn't, or when that isn't known.
+    """
 
     commit: str
     dirty: bool
+    changes: str = ""
 
 
 class TaskCount(msgspec.Struct, frozen=True):

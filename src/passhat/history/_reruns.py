@@ -6,32 +6,24 @@ from collections.abc import Iterator, Sequence
 
 import msgspec
 
-from passhat.facts import Manifest, TrialRecord
+from passhat.facts import TrialRecord
 from passhat.history._collect import Found
 from passhat.history._points import main_arm
 from passhat.history._result import Reruns
 from passhat.records import RunReader
 from passhat.suite import Gate
-from passhat.summary import GateRow, summarize
+from passhat.summary import GateRow, same_thing, summarize
 
 
 def reruns(found: Sequence[Found], level: float) -> tuple[Reruns, ...]:
-    """Groups of two or more runs of one clean commit, model, set of tasks and graders, oldest first."""
+    """Groups of two or more runs of one commit, model, set of tasks and graders, oldest first."""
     groups: dict[tuple[object, ...], list[Found]] = {}
     for each in found:
-        key = _same_thing(each.manifest)
-        if key is not None:
+        key = same_thing(each.manifest)
+        if key is not None and each.manifest.git is not None:
+            key = (*key, each.manifest.gates)
             groups.setdefault(key, []).append(each)
     return tuple(_pooled(group, level) for group in groups.values() if len(group) > 1)
-
-
-def _same_thing(run: Manifest) -> tuple[object, ...] | None:
-    """What makes two runs looks at one thing; None where that can't be known."""
-    if run.git is None or run.git.dirty:
-        return None
-    graders = tuple(sorted(run.graders.items()))
-    models = tuple(sorted(run.models_reported))
-    return run.git.commit, run.model_requested, run.model_source, models, run.tasks_hash, graders, run.arms, run.gates
 
 
 def _pooled(group: Sequence[Found], level: float) -> Reruns:

@@ -7,7 +7,9 @@ computes nothing of its own.
 from passhat.summary._agreement import TrialKey, agreement, agreements, by_rater, key_of
 from passhat.summary._exit_codes import ExitCode
 from passhat.summary._gates import Feasibility, gate_feasibility
+from passhat.summary._looks import EarlierLooks, same_thing
 from passhat.summary._measure import unit_keys
+from passhat.summary._people import JudgedTrial, JudgedTrials, JudgeVersion, judged_trials
 from passhat.summary._published import with_published
 from passhat.summary._report import (
     Agreement,
@@ -38,6 +40,7 @@ from passhat.summary._title import is_rate_of_an_agent, quick_pass_at_1, title_o
 
 __all__ = [
     "Agreement",
+    "EarlierLooks",
     "ErrorRow",
     "Example",
     "ExitCode",
@@ -47,6 +50,9 @@ __all__ = [
     "GateVerdict",
     "GraderRate",
     "GroupRow",
+    "JudgeVersion",
+    "JudgedTrial",
+    "JudgedTrials",
     "MissingPolicy",
     "Rate",
     "RateWithout",
@@ -67,8 +73,10 @@ __all__ = [
     "flip_rate",
     "gate_feasibility",
     "is_rate_of_an_agent",
+    "judged_trials",
     "key_of",
     "quick_pass_at_1",
+    "same_thing",
     "settle",
     "summarize",
     "title_of",

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from passhat.facts import Manifest
@@ -13,6 +13,7 @@ from passhat.stats import Rate as RateWord
 from passhat.suite import Gate
 from passhat.summary._amounts import AMOUNTS, Amounts, Judged, judge_mean, judge_percentile, trials_for_percentile
 from passhat.summary._exit_codes import ExitCode
+from passhat.summary._looks import error_of_looks, level_at
 from passhat.summary._measure import MIN_UNITS, MeanScore, Measured, PassRate
 from passhat.summary._rates import Population
 from passhat.summary._report import GateRow, GateVerdict, MissingPolicy
@@ -27,11 +28,6 @@ class Ends(NamedTuple):
     high: float
 
 
-def level_at(gate: Gate, looks: int) -> float:
-    """The level of one look, so that all looks together keep the gate's level (Bonferroni)."""
-    return gate.level if looks <= 1 else 1 - (1 - gate.level) / looks
-
-
 @dataclass(frozen=True)
 class GateJudge:
     """Judges the gates of one run."""
@@ -41,14 +37,21 @@ class GateJudge:
     population: Population
     amounts: Amounts
     mixed_allowed: bool = False
+    looks: Mapping[str, int] = field(default_factory=dict)
 
     def judge(self, gate: Gate) -> GateRow:
         """The verdict on one gate, with the bound that decided."""
-        looks = max(1, self.manifest.looks)
+        looks = max(1, self.manifest.looks, self.looks.get(str(gate), 1))
         level = level_at(gate, looks)
+        error = error_of_looks(gate, looks)
 
         def row(verdict: GateVerdict, bound: float | None, estimate: float | None, message: str) -> GateRow:
-            return GateRow(str(gate), verdict, bound, looks, estimate, level, message)
+            if looks > 1:
+                message += (
+                    f". Look {looks} at this gate, at its share of the error: all looks together would meet a bar that "
+                    f"the agent only just misses up to {error * 100:.2g} % of the time"
+                )
+            return GateRow(str(gate), verdict, bound, looks, estimate, level, message, error)
 
         if self.manifest.model_source == "mixed" and not self.mixed_allowed:
             message = (

@@ -235,7 +235,9 @@ class GateRow(msgspec.Struct, frozen=True):
     """A gate and what the trials make of it.
 
     ``bound`` is the one-sided bound that decided (the proving one while undecided), None where the rate has no
-    bound; ``looks`` how often the gate was looked at while trials were added. ``message`` says it in words.
+    bound. ``looks`` says which look at the gate this is: earlier runs of the same code that didn't meet it count, and
+    so do trials that were added. ``level`` is that of this look; ``error`` is the chance that one of all looks meets a
+    bar that the agent only just misses. ``message`` says it in words.
     """
 
     gate: str
@@ -245,6 +247,7 @@ class GateRow(msgspec.Struct, frozen=True):
     estimate: float | None
     level: float
     message: str
+    error: float | None = None
 
 
 class Report(msgspec.Struct, frozen=True, kw_only=True):

@@ -39,6 +39,7 @@ def summarize(
     planned: int | Mapping[str, int] | None = None,
     arm: str | None = None,
     mix_sources: bool = False,
+    looks: Mapping[str, int] | None = None,
     now: datetime | None = None,
 ) -> Report:
     """Say what a run says: rates, intervals, findings, gate verdicts, exit code.
@@ -56,6 +57,7 @@ def summarize(
     - ``planned`` is the number of trials meant for each task, or for named ones; 0 says that what is recorded is all
       that was meant, as in a table of outcomes that others recorded.
     - ``arm`` is the arm to describe: the baseline, or the first, unless named.
+    - ``looks`` says which look this is at a gate, by the gate's text: see `EarlierLooks`.
     - ``mix_sources`` lets gates hold over a run whose answers came from several kinds of source.
     - ``now`` is the date that staleness is measured against.
 
@@ -87,7 +89,7 @@ def summarize(
     table = Table(headline, population, level, refused=[], rules=[])
     chosen = default_ks(_smallest_n(headline)) if ks is None else tuple(ks)
     pass_at, pass_hat = table.rates(chosen, "pass@k"), table.rates(chosen, "pass^k")
-    judge = GateJudge(manifest, headline, population, amounts, mixed_allowed=mix_sources)
+    judge = GateJudge(manifest, headline, population, amounts, mixed_allowed=mix_sources, looks=looks or {})
     verdicts = [judge.judge(gate) for gate in parsed]
     splits = [tally.splits[name] for name in {task.split for task in headline.tasks} if name in tally.splits]
     rows = tuple(task_row(task, headline.trials(task), level) for task in tally.tasks.values())

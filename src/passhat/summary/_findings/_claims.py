@@ -135,20 +135,22 @@ def gates_out_of_reach(evidence: Evidence) -> Iterator[Finding]:
     for gate, row in zip(evidence.gates, evidence.report.gates, strict=True):
         units = tasks if gate.of == "these tasks" else max(1, evidence.population.units)
         reach = gate_feasibility(
-            gate, units, trials, hand_picked=evidence.manifest.hand_picked, looks=evidence.manifest.looks
+            gate, units, trials, hand_picked=evidence.manifest.hand_picked, looks=row.looks
         )
         if not reach.possible and row.verdict != "not met":
             yield Finding("gate-out-of-reach", "warning", f"Gate {reach.message}")
 
 
 def looks(evidence: Evidence) -> Iterator[Finding]:
-    """Adding trials to an undecided gate is another look at it."""
-    if evidence.manifest.looks > 1 and evidence.gates:
+    """Running or adding trials until a gate is green is looking at it again."""
+    again = [row for row in evidence.report.gates if row.looks > 1]
+    if again:
+        which = ", ".join(f"{row.gate} (look {row.looks})" for row in again)
         yield Finding(
             "several-looks",
             "note",
-            f"The gates were looked at {evidence.manifest.looks} times while trials were added: each look spends its "
-            "share of the error, so the bounds are wider than for one look",
+            f"Looked at before without being met, on the same code or with fewer trials: {which}. Each look gets its "
+            "share of the error, so that its bound is wider than that of a first look",
         )
 
 
