@@ -146,6 +146,12 @@ def test_text_of_tasks_and_models_cannot_touch_the_terminal(report: Report, colo
         ("\ud800", "\\ud800"),
         ("\U000e0041", "\\U000e0041"),
         ("\u2028", "\\u2028"),
+        ("pa\u200css pa\u200dss", "pa\\u200css pa\\u200dss"),
+        ("\u200d\u200d", "\\u200d\\u200d"),
+        ("می\u200cخواهم ❤\ufe0f 1\ufe0f\u20e3", "می\u200cخواهم ❤\ufe0f 1\ufe0f\u20e3"),
+        ("a\ufe01b\ufe0f\U000e0101", "a\\ufe01b\\ufe0f\\U000e0101"),
+        ("\u3164\u034f", "\\u3164\\u034f"),
+        ("e\u0301 z" + "\u0300" * 10, "e\u0301 z" + "\u0300" * 8 + "\\u0300\\u0300"),
     ],
 )
 def test_what_could_act_is_shown_instead_of_sent(given: str, shown: str) -> None:

@@ -31,6 +31,7 @@ from passhat.facts import (
 )
 from passhat.records import RunEntry
 from passhat.reporting import Look, ProgressLine, render_runs, render_trial, render_trials
+from passhat.reporting._trial import trial_page
 from passhat.running import PlannedTrial, Progress, Totals
 
 ASK = (Message("system", "Be kind."), Message("user", "Refund \x1b[2J A1"))
@@ -124,7 +125,7 @@ def test_a_transcript_shows_each_message_once_and_each_call_with_its_result(fail
     for part in (
         "model, turn 1  gpt-5 · live · 1.2 s · 1.2k in, 40 out · retry 1",
         'verify {"who": "ann"}',
-        "refund not json (not JSON)",
+        "refund (not JSON) not json",
         "tool ran: verify  20 ms",
         '= {"ok": true}',
         "✗ blocked: too much",
@@ -148,7 +149,7 @@ def test_long_trials_are_cut_unless_all_is_asked_for(failed: TrialRecord) -> Non
     transcript = Transcript(tuple(events), truncated="too many bytes")
     short, full = (render_trial(failed, transcript, width=100, full=full) for full in (False, True))
     assert "… 3,500 more characters" in short
-    assert "… 101 more events; --full shows all" in short
+    assert "… 101 more events; passhat show --full shows all" in short
     assert "events are missing: too many bytes" in short
     assert full.count("record: n") == 400
     assert "more characters" not in full
@@ -275,3 +276,30 @@ def test_a_slow_run_still_says_something_every_minute() -> None:
     line.finished(RECORD, TOTALS)
     line.ended("interrupted", Totals(planned=1000, done=35))
     assert [re.split("[/ ]", each)[0] for each in stream.getvalue().splitlines()] == ["1", "34", "35"]
+
+
+def test_a_long_text_is_folded_on_a_page_for_reading_and_unfolds_up_to_a_bound(failed: TrialRecord) -> None:
+    texts = ("short", "x" * 1_000_000, "line\n" * 100, "r\r" * 700)
+    transcript = Transcript(tuple(OutputText(at=float(i), stream="stdout", text=text) for i, text in enumerate(texts)))
+    folded = trial_page(failed, transcript, look=Look(60))
+    assert [(fold.number, fold.opened) for _, fold in folded.folds] == [(0, False), (1, False), (2, False)]
+    remarks = [folded.lines[line].strip() for line, _ in folded.folds]
+    assert remarks[0] == "▸ 998,500 more characters (o unfolds)"
+    assert remarks[1] == "▸ 300 more characters, 60 lines (o unfolds)"
+    assert len(folded.lines) < 200
+    opened = trial_page(failed, transcript, look=Look(60), opened={0, 1})
+    assert [opened.lines[line].strip() for line, _ in opened.folds][:2] == [
+        "▾ 980,000 more characters: passhat show --full (o folds)",
+        "▾ that was all (o folds)",
+    ]
+    assert sum(line.strip() == "line" for line in opened.lines) == 100
+    assert sum(map(len, opened.lines)) < 60_000
+
+
+def test_a_blind_page_tells_nothing_of_what_graders_said() -> None:
+    record = TrialRecord(
+        "t", 0, Status.UNRESOLVED, None, score=0.25, grades=(Grade(False, "SECRET reason", name="SECRET"),), output="hi"
+    )
+    said = "\n".join(trial_page(record, look=Look(80), blind=True).lines)
+    assert not re.search("SECRET|fail|pass|missing|unresolved|0.25", said)
+    assert "SECRET reason" in "\n".join(trial_page(record, look=Look(80)).lines)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from rich.cells import cell_len
 from rich.text import Text
@@ -135,6 +135,15 @@ class Page:
             if columns[place].shrinks:
                 widths[place] = max(min(widths[place], columns[place].least), widths[place] - max(0, excess()))
         return kept, widths
+
+    def mark(self) -> int:
+        """How many characters were written so far, styles included: a place in `raw`."""
+        return int(self._console.file.tell())
+
+    def raw(self) -> str:
+        """What was written, before `text` trims it; it has the same lines."""
+        file: Any = self._console.file
+        return str(file.getvalue())
 
     def text(self) -> str:
         """The whole page."""

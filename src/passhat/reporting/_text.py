@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
-_JOINERS = "\u200c\u200d"  # needed by some scripts and by emoji; they move nothing
+_JOINERS = "\u200c\u200d"  # needed by some scripts and by emoji, where they stand between two of their signs
+_HIDDEN = "\u034f\u115f\u1160\u3164\uffa0"  # letters and marks that show nothing
+_MOST_MARKS = 8  # on one letter: no script needs more, and a heap of them covers other lines
 _BREAK = re.compile(r"[ \t]*[\r\n]\s*")
 _HARMLESS = re.compile(r"[ -~]*")
 
@@ -27,7 +29,7 @@ def clean(text: str, limit: int | None = None) -> str:
     if _HARMLESS.fullmatch(text):
         return text
     text = _BREAK.sub(" ", text)
-    return "".join(" " if each == "\t" else each if _shown(each) else _escape(each) for each in text)
+    return "".join(_safe(text))
 
 
 def clean_block(text: str, limit: int | None = None) -> str:
@@ -38,8 +40,28 @@ def clean_block(text: str, limit: int | None = None) -> str:
     return "\n".join(clean(line).rstrip() for line in text.split("\n")) + cut
 
 
-def _shown(character: str) -> bool:
-    return character in _JOINERS or unicodedata.category(character) not in ("Cc", "Cf", "Cs", "Co", "Zl", "Zp")
+def _safe(text: str) -> Iterator[str]:
+    """Each character, or what is shown in its place."""
+    marks = 0
+    for place, each in enumerate(text):
+        category = unicodedata.category(each)
+        marks = marks + 1 if category in ("Mn", "Me") else 0
+        before, after = text[place - 1] if place else "", text[place + 1 : place + 2]
+        if each == "\t":
+            yield " "
+        elif each in _JOINERS:
+            yield each if _joins(before) and _joins(after) else _escape(each)
+        elif "\ufe00" <= each <= "\ufe0f":  # how the sign before is drawn: one each, and none on plain letters
+            yield each if _joins(before) or before in tuple("0123456789#*") else _escape(each)
+        elif marks > _MOST_MARKS or each in _HIDDEN or "\U000e0100" <= each <= "\U000e01ef":
+            yield _escape(each)
+        else:
+            yield _escape(each) if category in ("Cc", "Cf", "Cs", "Co", "Zl", "Zp") else each
+
+
+def _joins(character: str) -> bool:
+    """Whether a joiner may stand beside it: not beside plain letters, where it would only hide."""
+    return character >= "\u0300" and character not in _JOINERS
 
 
 def _escape(character: str) -> str:

@@ -54,12 +54,12 @@ def reading_list(
     that are disputed too may be among them. With ``grader`` it is about that grader's verdicts, and by default
     *random*: ``drawn`` trials from all that it judged, each with the same probability, which is what a calibration of
     it needs. ``blind`` mixes the order, which would else give the verdicts away. The same ``seed`` gives everybody the
-    same list. Where ``tasks`` are named, what is drawn counts as *picked*.
+    same list. Where ``tasks`` are named, every trial counts as *picked*.
 
     Raises `ReviewError` for a task, an arm or a grader that no trial has.
     """
-    if kinds is None:
-        kinds = ("random",) if grader else ("failed", "disputed", "passed")
+    usual: tuple[Kind, ...] = ("random",) if grader else ("failed", "disputed", "passed")
+    wanted = usual if kinds is None else kinds
     found = _Eligible(grader)
     for record in records:
         if (not tasks or record.task in tasks) and arm in (None, record.arm):
@@ -68,13 +68,13 @@ def reading_list(
     word = "picked" if tasks else ""
     groups: dict[Kind, list[ReadingItem]] = {
         "random": _drawn(found.judged, drawn, seed, "random", word, "drawn at random"),
-        "failed": [ReadingItem(*key, "failed", found.why.get(key, "failed")) for key in _in_turn(found.failed)],
-        "disputed": [ReadingItem(*key, "disputed", found.why[key]) for key in _in_turn(found.disputed)],
+        "failed": [ReadingItem(*key, word or "failed", found.why.get(key, "failed")) for key in _in_turn(found.failed)],
+        "disputed": [ReadingItem(*key, word or "disputed", found.why[key]) for key in _in_turn(found.disputed)],
         "passed": _drawn(found.passed, passed, seed, "passed", word, "drawn from those that passed"),
     }
     chosen: dict[TrialKey, ReadingItem] = {}
     for kind, items in groups.items():
-        for item in items if kind in kinds else ():
+        for item in items if kind in wanted else ():
             before = chosen.setdefault(item.key, item)
             if kind == "passed" and before.sample == "disputed":
                 # it was drawn, whatever else it is: leaving disputed ones out would bend the sample
