@@ -289,7 +289,7 @@ def test_a_long_text_is_folded_on_a_page_for_reading_and_unfolds_up_to_a_bound(f
     assert len(folded.lines) < 200
     opened = trial_page(failed, transcript, look=Look(60), opened={0, 1})
     assert [opened.lines[line].strip() for line, _ in opened.folds][:2] == [
-        "▾ 980,000 more characters: passhat show --full (o folds)",
+        "▾ 980,000 more: passhat show --full (o folds)",
         "▾ that was all (o folds)",
     ]
     assert sum(line.strip() == "line" for line in opened.lines) == 100

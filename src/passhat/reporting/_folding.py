@@ -84,6 +84,6 @@ class Cuts:
         if not opened:
             page.line((f"▸ {more} (o unfolds)", DIM), indent=indent)
         elif characters:
-            page.line((f"▾ {more}: passhat show --full (o folds)", DIM), indent=indent)
+            page.line((f"▾ {characters:,} more: passhat show --full (o folds)", DIM), indent=indent)
         else:
             page.line(("▾ that was all (o folds)", DIM), indent=indent)
