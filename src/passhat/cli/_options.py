@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -34,6 +34,8 @@ root = click.option(
     show_default=True,
     help="Where runs are kept.",
 )
+_MODEL_HELP = "The model that answers where a suite names none of its own (or NAME, with --provider)."
+judge_model = click.option("--judge-model", metavar="PROVIDER/NAME", help="The model that judges.")
 as_json = click.option("--json", "as_json", is_flag=True, help="Print the report as JSON.")
 
 
@@ -47,6 +49,32 @@ def isolated(default: str | None) -> Callable[[F], F]:
         show_default=default is not None,
         help=f"{text}." if default else f"{text} (default: as the run had it).",
     )
+
+
+def _value(ctx: click.Context, param: click.Parameter, value: str | None) -> str | None:
+    """The next option is no value."""
+    if value is not None and value.startswith("-"):
+        raise click.BadOptionUsage(param.name or "", f"Missing value for {param.opts[0]}")
+    return value
+
+
+def modelled(command: F) -> F:
+    """Which model answers; `named_model` reads both options."""
+    for option in (
+        click.option(
+            "--provider", metavar="PROVIDER", callback=_value, help="The provider of --model NAME: both or neither."
+        ),
+        click.option("--model", metavar="PROVIDER/NAME", callback=_value, help=_MODEL_HELP),
+    ):
+        command = option(command)
+    return command
+
+
+def named_model(given: Mapping[str, Any]) -> str | None:
+    """PROVIDER/NAME, None where neither option is given; half of a pair is an error."""
+    from passhat.running import selected_model
+
+    return selected_model(given["model"], given["provider"])
 
 
 def chosen(command: F) -> F:

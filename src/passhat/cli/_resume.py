@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 @click.argument("run", default="last")
 @click.argument("path", required=False, metavar="[PATH[::SUITE]]")
 @click.option("--concurrency", type=click.IntRange(min=1), metavar="N", help="Trials at the same time.")
-@click.option("--model", metavar="PROVIDER/NAME", help="The model that answers, where the run had one named.")
+@options.modelled
+@options.judge_model
 @click.option(
     "--retry", multiple=True, type=click.Choice([s.value for s in Status]), help="Also run trials again that ended so."
 )
@@ -44,7 +45,8 @@ def command(run: str, path: str | None, root: Path, **given: Any) -> int:
             where,
             suite,
             concurrency=given["concurrency"],
-            model=given["model"] or (None if suite.model else manifest.model_requested),
+            model=options.named_model(given) or (None if suite.model else manifest.model_requested),
+            judge_model=given["judge_model"] or _judge_of(manifest, suite),
             isolation=given["isolation"],
             cassette=given["cassette"],
             record=given["record"],
@@ -59,6 +61,13 @@ def command(run: str, path: str | None, root: Path, **given: Any) -> int:
     report = judging.of_run(result.reader)
     printing.show(report, run=called(result.path, root))
     return report.exit_code
+
+
+def _judge_of(manifest: Manifest, suite: Suite) -> str | None:
+    """The judge that the run was told to ask; None where the suite says it, or a simulation did it."""
+    if suite.judge_model or manifest.judge_source in (None, "simulated") or not manifest.judge_models:
+        return None
+    return manifest.judge_models[0]
 
 
 def _suite_of(manifest: Manifest, path: str | None, root: Path) -> Suite:

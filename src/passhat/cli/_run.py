@@ -26,7 +26,10 @@ _WORST = (
     ExitCode.FINE,
 )
 
-_ASKED = ("trials", "concurrency", "seed", "order", "stop", "model", "cassette", "record", "faults", "isolation")
+_ASKED = (
+    *("trials", "concurrency", "seed", "order", "stop", "model", "judge_model", "cassette", "record", "faults"),
+    "isolation",
+)
 
 
 @click.command("run")
@@ -41,7 +44,8 @@ _ASKED = ("trials", "concurrency", "seed", "order", "stop", "model", "cassette",
     default="full",
     help="Leave out trials that can change no gate's verdict (for deciding, never for estimating).",
 )
-@click.option("--model", metavar="PROVIDER/NAME", help="The model that answers.")
+@options.modelled
+@options.judge_model
 @options.doubled
 @click.option(
     "--retries",
@@ -69,8 +73,21 @@ def command(paths: tuple[str, ...], **given: Any) -> int:
             suites = [found for path in paths for found in found_suites(path)]
         if given["dry_run"]:
             return _foretell(suites, given)
+        _check_all(suites, through, given)
         codes = [_one(found, through, given) for found in suites]
     return next(code for code in _WORST if code in codes)
+
+
+def _check_all(suites: list[FoundSuite], through: Entrance, given: dict[str, Any]) -> None:
+    """Refuse what one of several suites can't run before the first of them spends anything."""
+    from passhat.running import check_run
+
+    asked = _asked(given)
+    for found in suites:
+        with aside():
+            model = check_run(found.suite, through=through, **asked)
+        if asked["model"] not in (None, model) and not given["quiet"]:
+            click.echo(f"suite {found.suite.name} names its own model, {model}: --model isn't used for it", err=True)
 
 
 def _one(found: FoundSuite, through: Entrance, given: dict[str, Any]) -> int:
@@ -105,6 +122,7 @@ def _asked(given: dict[str, Any]) -> dict[str, Any]:
     from passhat.suite import select
 
     asked = {name: given[name] for name in _ASKED}
+    asked["model"] = options.named_model(given)
     ids, words, tags = given["ids"], given["expression"], given["tags"]
     if ids or words or tags:
         asked["select"] = lambda tasks: select(tasks, ids=ids, k=words, tags=tags)

@@ -7,11 +7,19 @@ import math
 import msgspec
 
 
+_WHOLE = {
+    *("model_calls", "tokens", "output_bytes", "memory_bytes", "processes"),
+    *("run_tokens", "judge_calls", "judge_tokens"),
+}
+
+
 class Limits(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Bounds on one trial (and, with the names that start with ``run_``, on the whole run). None means unlimited.
 
     Times are in seconds, money in US dollars, sizes in bytes. A trial that reaches a bound ends as *timeout* or
     *limit*, and counts as a failure. A run that reaches one of its own bounds stops starting trials and can be resumed.
+    Those that start with ``judge_`` bound what judges spend on one trial, for each model that judges: at the bound a
+    judge's grade is an error, never a verdict.
     The call in flight may overshoot a bound on tokens or dollars: its price is known only afterwards.
 
     >>> Limits(seconds=60, model_calls=20).model_calls
@@ -31,6 +39,9 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     processes: int | None = 200
     prepare_seconds: float | None = 60.0
     grade_seconds: float | None = 60.0
+    judge_calls: int | None = 100
+    judge_tokens: int | None = None
+    judge_dollars: float | None = None
     run_seconds: float | None = None
     run_tokens: int | None = None
     run_dollars: float | None = None
@@ -43,6 +54,5 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
             good = isinstance(value, int | float) and not isinstance(value, bool)
             if not good or not math.isfinite(value) or value <= 0:
                 raise ValueError(f"Limits({name}={value!r}): must be a positive finite number, or None for no limit")
-            whole = ("model_calls", "tokens", "output_bytes", "memory_bytes", "processes", "run_tokens")
-            if name in whole and not isinstance(value, int):
+            if name in _WHOLE and not isinstance(value, int):
                 raise ValueError(f"Limits({name}={value!r}): must be a whole number")

@@ -1,10 +1,10 @@
 """Graders: functions of a finished trial that say whether, or how well, it did what was asked.
 
 Any callable is one. `outcome` looks at the state the agent left, `trace` at what happened, `answers` at what it
-returned.
+returned; `judge` asks a model what code can't check.
 """
 
-from passhat.graders import answers, outcome, trace
+from passhat.graders import answers, judge, outcome, trace
 from passhat.graders._check import Check
 from passhat.graders._combine import all_of, any_of, not_, weighted
 from passhat.graders._direct import grade
@@ -18,6 +18,7 @@ from passhat.graders._names import grader_name as grader_name  # isort: skip
 from passhat.graders._names import grader_names as grader_names  # isort: skip
 from passhat.graders._run import run_grader as run_grader  # isort: skip
 from passhat.graders._run import run_grader_async as run_grader_async  # isort: skip
+from passhat.graders._version import remember_version as remember_version  # isort: skip
 from passhat.graders._version import source_version as source_version  # isort: skip
 
 __all__ = [
@@ -32,6 +33,7 @@ __all__ = [
     "exact",
     "grade",
     "grader",
+    "judge",
     "not_",
     "outcome",
     "required",

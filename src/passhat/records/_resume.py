@@ -9,7 +9,8 @@ from collections.abc import Callable, Collection, Iterable
 from pathlib import Path
 
 from passhat.facts import RULES, Attempt, Limits, Manifest, Status, TrialRecord
-from passhat.records._disk import TEMPORARY, open_private, sweep_temporaries, sync_folder, write_all
+from passhat.records._again import replace_durably, take_over, write_durably
+from passhat.records._disk import open_private, sweep_temporaries, sync_folder
 from passhat.records._encode import SafeEncoder
 from passhat.records._errors import disk_error
 from passhat.records._format import LOCK, SUPERSEDED, TRANSCRIPTS, TRIALS, decode_record, read_manifest
@@ -20,6 +21,8 @@ from passhat.records._tally import Tally
 from passhat.records._writer import Hook, RunWriter, utc_now
 
 ON_RESUME = frozenset(status for status, rule in RULES.items() if rule.again == "on resume")
+GRADING_ONLY = frozenset(status for status, rule in RULES.items() if rule.again == "grading only")
+"""Only the grading of such a trial can be repeated: what its agent did stands."""
 
 
 class _Found:
@@ -47,6 +50,7 @@ def open_for_resume(
 
     ``writer.completed`` holds the (arm, task, trial) that need no run. Trials that ended with a status in ``retry``,
     or that were interrupted, are moved to ``superseded.jsonl`` and stand in ``writer.retried`` with their attempts.
+    A trial whose grading failed keeps its line until `RunWriter.grade_again` gives it another one.
     Whether the suite is still the same is the caller's question: see `resume_refusal`. Raises `RunLocked` while another
     writer lives, `BadRecord` for a damaged line, `RecordError` when it can't be written.
     """
@@ -55,7 +59,8 @@ def open_for_resume(
     lock = FileLock.take(run / LOCK, of="this run")
     try:
         sweep_temporaries(run)
-        found = _look_through(run, frozenset(retry) | ON_RESUME)
+        take_over(run)
+        found = _look_through(run, (frozenset(retry) - GRADING_ONLY) | ON_RESUME)
         _cut(run, found)
         if found.retried:
             _supersede(run, found)
@@ -131,23 +136,9 @@ def _supersede(run: Path, found: _Found) -> None:
     earlier = Lines(run / SUPERSEDED)
     for _ in earlier:
         pass
-    _write_durably(run / SUPERSEDED, earlier.end, (line for _, line in Lines(run / TRIALS) if moved(line)))
-    rest = run / f"{TRIALS}{TEMPORARY}"
-    _write_durably(rest, 0, (line for _, line in Lines(run / TRIALS) if not moved(line)))
-    os.replace(rest, run / TRIALS)
+    write_durably(run / SUPERSEDED, earlier.end, (line for _, line in Lines(run / TRIALS) if moved(line)))
+    replace_durably(run / TRIALS, (line for _, line in Lines(run / TRIALS) if not moved(line)))
     sync_folder(run)
-
-
-def _write_durably(path: Path, start: int, lines: Iterable[bytes]) -> None:
-    descriptor = open_private(path, os.O_RDWR | os.O_CREAT)
-    try:
-        os.ftruncate(descriptor, start)
-        os.lseek(descriptor, start, os.SEEK_SET)
-        for line in lines:
-            write_all(descriptor, line)
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
 
 
 _SAME = {
@@ -157,6 +148,8 @@ _SAME = {
     "trials": "the number of trials a task",
     "seed": "the seed",
     "model_requested": "the model",
+    "judge_models": "the judges",
+    "judge_source": "who judges",
     "isolation": "the isolation",
 }
 

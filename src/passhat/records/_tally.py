@@ -11,6 +11,7 @@ class Tally:
     def __init__(self) -> None:
         self._counts: dict[tuple[str, str], list[int]] = {}  # n, c, missing, not planned
         self._usage = Usage()
+        self._judges = Usage()
         self.records = 0
 
     def add(self, record: TrialRecord) -> None:
@@ -24,12 +25,18 @@ class Tally:
             count[0] += 1
             count[1] += record.passed
         self._usage = Usage.total([self._usage, record.usage, *(attempt.usage for attempt in record.attempts)])
+        self._judges = Usage.total([self._judges, record.judge_usage])
         self.records += 1
 
     @property
     def usage(self) -> Usage:
         """What all records spent together."""
         return self._usage
+
+    @property
+    def judge_usage(self) -> Usage | None:
+        """What judges spent on all records; None when none was asked."""
+        return self._judges if self._judges.model_calls else None
 
     def counts(self, manifest: Manifest) -> tuple[TaskCount, ...]:
         """One count a task and arm, in the manifest's order; a planned trial without a record is missing."""

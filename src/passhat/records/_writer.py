@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import datetime
-import os
-import re
-import secrets
 import threading
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from enum import StrEnum
 from pathlib import Path
 from types import TracebackType
@@ -17,9 +15,11 @@ from typing import Any
 import msgspec
 
 from passhat.facts import Attempt, Manifest, Transcript, TrialRecord
-from passhat.records._disk import make_folder, open_private, replace_file, sync_folder, write_all
+from passhat.records._again import take_over, wait_beside
+from passhat.records._disk import replace_file
 from passhat.records._encode import SafeEncoder
 from passhat.records._errors import RecordError, RunChanged, disk_error
+from passhat.records._folders import new_run_folder
 from passhat.records._format import (
     LOCK,
     MANIFEST,
@@ -29,6 +29,7 @@ from passhat.records._format import (
     decode_record,
     new_compressor,
 )
+from passhat.records._lines import Lines
 from passhat.records._lock import FileLock
 from passhat.records._pairs import Pair, PairSet
 from passhat.records._tally import Tally
@@ -122,7 +123,7 @@ class RunWriter:
         called at each `WritePoint`; ``clock`` (seconds) paces the syncing; ``now`` is the time in UTC.
         """
         started = now()
-        path = _new_folder(Path(root), started, manifest.suite)
+        path = new_run_folder(Path(root), started, manifest.suite)
         stamp = manifest.started or started.isoformat(timespec="milliseconds")
         manifest = msgspec.structs.replace(manifest, run_id=path.name, started=stamp)
         lock = FileLock.take(path / LOCK, of="this run")
@@ -154,28 +155,38 @@ class RunWriter:
         Raises ValueError for a trial that is recorded already or holds what JSON can't, and `RecordError` when it
         couldn't be written; then the files are as they were before.
         """
-        pair = (record.arm, record.task, record.trial)
+        return self.extend([(record, transcript)])[0]
+
+    def extend(self, trials: Sequence[tuple[TrialRecord, Transcript | None]]) -> list[TrialRecord]:
+        """Record several finished trials in one go, which takes a fraction of the time: all of them or none.
+
+        As `append` otherwise.
+        """
+        if not trials:
+            return []
+        pairs = [(record.arm, record.task, record.trial) for record, _ in trials]
         with self._guard:
-            self._ready(pair)
-            frame = self._frame(pair, transcript)
+            self._ready(pairs)
+            frames = [self._frame(pair, transcript) for pair, (_, transcript) in zip(pairs, trials, strict=True)]
+            joined = b"".join(frame for frame in frames if frame is not None)
             before = self._frames.end
             try:
                 self._hook(WritePoint.BEFORE_FRAME)
-                place = None
-                if frame is not None:
-                    place = (self._frames.append(frame, self._at(WritePoint.IN_FRAME)), len(frame))
+                if joined:
+                    self._frames.append(joined, self._at(WritePoint.IN_FRAME))
                 self._hook(WritePoint.AFTER_FRAME)
-                line = self._line(msgspec.structs.replace(record, transcript=place))
-                self._lines.append(line, self._at(WritePoint.IN_LINE))
+                lines = [self._line(record) for record in _placed(trials, frames, before)]
+                self._lines.append(b"".join(line for line, _ in lines), self._at(WritePoint.IN_LINE))
             except OSError as error:
                 self._frames.cut(before)
-                raise disk_error(error, self.path, self._safe(pair)) from error
+                raise disk_error(error, self.path, self._safe(pairs)) from error
             except BaseException:
                 self._frames.cut(before)
                 raise
-            written = decode_record(line)
-            self.completed.add(pair)
-            self.tally.add(written)
+            written = [record for _, record in lines]
+            for record in written:
+                self.completed.add((record.arm, record.task, record.trial))
+                self.tally.add(record)
             self._hook(WritePoint.AFTER_LINE)
             if self._clock() - self._synced >= SYNC_SECONDS:
                 self.sync()
@@ -231,6 +242,7 @@ class RunWriter:
                     "ended": self._now().isoformat(timespec="milliseconds"),
                     "counts": self.tally.counts(self._manifest),
                     "usage": self.tally.usage,
+                    "judge_usage": self.tally.judge_usage,
                 }
                 return self.update_manifest(state=state, **(known | changes))
             finally:
@@ -269,13 +281,13 @@ class RunWriter:
                 self.path, "this process is a forked copy of the writer", "Only the writer itself may write"
             )
 
-    def _ready(self, pair: Pair) -> None:
+    def _ready(self, pairs: Sequence[Pair]) -> None:
         self._alive()
-        if pair in self.completed:
-            arm, task, trial = pair
+        for arm, task, trial in [pair for pair in pairs if pair in self.completed] or _repeated(pairs):
             raise ValueError(f"trial {trial} of task {task!r}{f' (arm {arm!r})' if arm else ''} is recorded already")
-        if pair[2] < 0:
-            raise ValueError(f"trial {pair[2]} of task {pair[1]!r}: trials count from 0")
+        for _, task, trial in pairs:
+            if trial < 0:
+                raise ValueError(f"trial {trial} of task {task!r}: trials count from 0")
         self._check()
 
     def _check(self, *, verify: bool = False) -> None:
@@ -302,55 +314,32 @@ class RunWriter:
         except ValueError as error:
             raise ValueError(f"transcript of trial {pair[2]} of task {pair[1]!r} can't be recorded: {error}") from None
 
-    def _line(self, record: TrialRecord) -> bytes:
+    def _line(self, record: TrialRecord) -> tuple[bytes, TrialRecord]:
+        """The line of a record, and what will be read from it."""
         try:
             line = self._encoder.encode(record) + b"\n"
-            decode_record(line)
+            return line, decode_record(line)
         except ValueError as error:
             raise ValueError(f"trial {record.trial} of task {record.task!r} can't be recorded: {error}") from None
-        return line
 
     def _kept(self) -> str:
         return f"The {self.tally.records} trials recorded so far are safe"
 
-    def _safe(self, pair: Pair) -> str:
-        return f"{self._kept()}; trial {pair[2]} of task {pair[1]!r} isn't recorded. Then: passhat resume {self.run_id}"
+    def _safe(self, pairs: Sequence[Pair]) -> str:
+        _, task, trial = pairs[0]
+        lost = f"trial {trial} of task {task!r} isn't" if len(pairs) == 1 else f"the next {len(pairs)} aren't"
+        return f"{self._kept()}; {lost} recorded. Then: passhat resume {self.run_id}"
 
 
-def _new_folder(root: Path, started: datetime.datetime, suite: str) -> Path:
-    """The fresh directory of a run; ``root`` ignores itself in git."""
-    runs = root / "runs"
-    try:
-        root.mkdir(mode=0o700, parents=True, exist_ok=True)
-        _ignore(root / ".gitignore")
-        make_folder(runs)
-        while True:
-            path = runs / f"{started:%Y%m%dT%H%M%SZ}-{slug(suite)}-{secrets.token_hex(2)}"
-            try:
-                path.mkdir(mode=0o700)
-            except FileExistsError:
-                continue
-            sync_folder(runs)
-            return path
-    except OSError as error:
-        raise disk_error(error, runs, "No run was started") from error
+def _placed(
+    trials: Sequence[tuple[TrialRecord, Transcript | None]], frames: Sequence[bytes | None], offset: int
+) -> Iterator[TrialRecord]:
+    """The records with the places of their frames, which are written one after the other from ``offset``."""
+    for (record, _), frame in zip(trials, frames, strict=True):
+        place = None if frame is None else (offset, len(frame))
+        offset += len(frame or b"")
+        yield record if record.transcript == place else msgspec.structs.replace(record, transcript=place)
 
 
-def _ignore(path: Path) -> None:
-    try:
-        descriptor = open_private(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL)
-    except FileExistsError:
-        return
-    try:
-        write_all(descriptor, b"*\n")
-    finally:
-        os.close(descriptor)
-
-
-def slug(text: str, *, longest: int = 40) -> str:
-    """A text as part of a file name: lower-case ASCII letters, digits and single dashes.
-
-    >>> slug("Support desk: refunds/v2")
-    'support-desk-refunds-v2'
-    """
-    return re.sub(r"[^a-z0-9]+", "-", text.lower())[:longest].strip("-") or "run"
+def _repeated(pairs: Sequence[Pair]) -> list[Pair]:
+    return [] if len(set(pairs)) == len(pairs) else [pair for pair, times in Counter(pairs).items() if times > 1]

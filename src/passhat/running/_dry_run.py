@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Unpack
+from typing import TYPE_CHECKING, Any, Unpack
 
 import msgspec
 
 from passhat.facts import Manifest
+from passhat.running._asked import Asked, Options
 from passhat.running._models import led_to
-from passhat.running._setup import Asked, Options, Setup, everything
+from passhat.running._setup import Setup, everything
 from passhat.trial import ModelAccess
 
 if TYPE_CHECKING:
@@ -23,7 +24,8 @@ class Expected(msgspec.Struct, frozen=True, kw_only=True):
 
     ``trials`` is exact, without re-runs. Calls, tokens, dollars and seconds are the means of an earlier run of the
     suite with the same model (``based_on`` is its id) times ``trials``; a scripted or simulated model costs nothing.
-    ``most_calls`` and ``most_dollars`` are what the limits allow at most.
+    ``most_calls`` and ``most_dollars`` are what the limits allow at most. ``judge_calls`` are those of the suite's
+    judges when each answers at the first try (None without judges), ``judge_dollars`` the mean of the earlier run.
     """
 
     tasks: int
@@ -37,6 +39,10 @@ class Expected(msgspec.Struct, frozen=True, kw_only=True):
     based_on: str | None
     most_calls: int | None
     most_dollars: float | None
+    judge_models: tuple[str, ...] = ()
+    judge_calls: int | None = None
+    judge_dollars: float | None = None
+    most_judge_calls: int | None = None
 
 
 def dry_run(suite: Suite, *, root: Path | str = ".passhat", **options: Unpack[Options]) -> Expected:
@@ -75,7 +81,31 @@ def dry_run(suite: Suite, *, root: Path | str = ".passhat", **options: Unpack[Op
         based_on=None if earlier is None else earlier.run_id,
         most_calls=None if limits.model_calls is None else trials * limits.model_calls,
         most_dollars=0.0 if free else min(bounds, default=None),
+        **_judging(setup, trials, earlier),
     )
+
+
+def _judging(setup: Setup, trials: int, earlier: Manifest | None) -> dict[str, Any]:
+    """What the judges of the suite would take."""
+    from passhat.graders.judge import judges_in
+
+    judges = setup.judges
+    if judges is None:
+        return {}
+    calls = trials * sum(judge.calls for judge in judges_in(setup.suite.graders))
+    spent = None if earlier is None or earlier.judge_models != judges.names else earlier.judge_usage
+    dollars = None
+    if judges.source == "simulated" or calls == 0:
+        dollars = 0.0
+    elif earlier is not None and spent is not None and spent.dollars is not None:
+        dollars = spent.dollars * trials / sum(count.n + count.missing for count in earlier.counts)
+    bound = setup.limits.judge_calls
+    return {
+        "judge_models": judges.names,
+        "judge_calls": calls,
+        "judge_dollars": dollars,
+        "most_judge_calls": None if bound is None else trials * bound * len(judges.names),
+    }
 
 
 def _earlier(suite: str, source: str, model: str | None, root: Path) -> Manifest | None:

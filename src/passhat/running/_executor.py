@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
-from passhat.facts import ErrorInfo, Grade, Status, Transcript, Usage
+from passhat.facts import ErrorInfo, Grade, Status, Transcript, TrialRecord, Usage
 from passhat.running._plan import PlannedTrial
 
 
@@ -19,7 +19,8 @@ def _nothing() -> None:
 class Acted:
     """What came of the agent's part of a trial, before grading. ``seconds`` is the agent's own time.
 
-    ``workspace`` is the directory it left, None when it had none. ``final`` is the executor's own, for its ``grade``.
+    ``workspace`` is the directory it left, None when it had none; ``diff`` tells what changed in it, and is None where
+    nobody took marks. ``final`` is the executor's own, for its ``grade``.
     ``release`` removes what was kept for grading; it is called once, whatever happens.
     """
 
@@ -33,8 +34,36 @@ class Acted:
     model: str | None = None
     notes: tuple[str, ...] = ()
     workspace: Path | None = None
+    diff: Callable[[], Mapping[str, str]] | None = None
     final: Any = None
     release: Callable[[], None] = field(default=_nothing, repr=False)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Stored:
+    """What a run kept of a trial. ``lost`` says why a part isn't there: "transcript", "workspace", "diff" -> reason.
+
+    ``status`` is how the agent's part ended. ``workspace`` is None when it is lost, or when there never was one.
+    """
+
+    record: TrialRecord
+    status: Status
+    transcript: Transcript
+    workspace: Path | None = None
+    diff: Mapping[str, str] | None = None
+    lost: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Graded:
+    """The grades of a trial, and what the judges among its graders spent.
+
+    ``missed``: graders, by name, that looked at a lost part of a stored trial, and the reason why it is lost.
+    """
+
+    grades: tuple[Grade, ...] = ()
+    judges: Usage = field(default_factory=Usage)
+    missed: Mapping[str, str] = field(default_factory=dict)
 
 
 class Executor(Protocol):
@@ -48,8 +77,30 @@ class Executor(Protocol):
     async def act(self, planned: PlannedTrial) -> Acted:
         """Run the agent once, from a clean start. What user code does wrong is in the result, never raised."""
 
-    async def grade(self, planned: PlannedTrial, acted: Acted) -> tuple[Grade, ...]:
+    async def grade(self, planned: PlannedTrial, acted: Acted) -> Graded:
         """One grade a grader of the suite, in order."""
+
+    def stored(self, planned: PlannedTrial, kept: Stored) -> Acted:
+        """A trial of the record, as it was when its agent had ended, for ``grade``."""
 
     async def close(self) -> None:
         """End what the executor holds."""
+
+
+def as_acted(kept: Stored, final: Any, release: Callable[[], None]) -> Acted:
+    """A stored trial as if its agent had just ended."""
+    record = kept.record
+    return Acted(
+        status=kept.status,
+        output=record.output,
+        error=record.error,
+        transcript=kept.transcript,
+        usage=record.usage,
+        seconds=record.seconds,
+        started=record.started,
+        model=record.model,
+        notes=record.notes,
+        workspace=kept.workspace,
+        final=final,
+        release=release,
+    )

@@ -8,13 +8,16 @@ import shutil
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from passhat.facts import ErrorInfo, Grade, Role, Status, Transcript, Usage, message_of
 from passhat.running._calling import DeadlinePassed, Raised, TrialThread, start, within
 from passhat.running._plan import PlannedTrial
 from passhat.running._workspaces import changes, snapshot
-from passhat.trial import FinishedTrial, Workspace, copy_tree, open_environment
+from passhat.trial import FinishedTrial, JudgeModel, Workspace, copy_tree, open_environment
+
+if TYPE_CHECKING:
+    from passhat.running._judges import Bench
 
 Grader = Callable[..., Any]
 
@@ -37,6 +40,8 @@ class FinalState:
         environment: Callable[[Any], Any] | None = None,
         template: Path | None = None,
         before: Mapping[str, str] | None = None,
+        diff: Mapping[str, str] | None = None,
+        lost: Mapping[str, str] | None = None,
     ) -> None:
         self._planned = planned
         self._output = output
@@ -50,15 +55,23 @@ class FinalState:
         self._environment = environment
         self._template = template
         self._before = before
+        self._known_diff = diff
+        self._lost = dict(lost or {})
+        self.missed: dict[str, str] = {}
 
-    def copy(self, closing: contextlib.ExitStack) -> FinishedTrial:
-        """The finished trial for one grader; ``closing`` ends what was opened and removes what was copied for it."""
+    def copy(self, closing: contextlib.ExitStack, judge: JudgeModel | None = None, name: str = "") -> FinishedTrial:
+        """The finished trial for one grader; ``closing`` ends what was opened and removes what was copied for it.
+
+        ``name`` is the grader's: `missed` says under it what it looked for and was lost ("transcript", "workspace",
+        "diff"; ``lost`` has the reasons).
+        """
         planned = self._planned
+        transcript, workspace, diff = (self._unless_lost(name, what) for what in ("transcript", "workspace", "diff"))
         opened = None if self._environment is None else functools.partial(self._open, closing)
         return FinishedTrial(
             planned.task,
             self._output,
-            self._transcript,
+            transcript or self._transcript,
             number=planned.trial,
             seed=planned.seed,
             arm=planned.arm,
@@ -66,10 +79,18 @@ class FinalState:
             error=self._error,
             usage=self._usage,
             seconds=self._seconds,
-            workspace=functools.partial(self._copied, closing),
+            workspace=workspace or functools.partial(self._copied, closing),
             environment=opened,
-            diff=self._diff,
+            diff=diff or self.diff,
+            judge=judge,
         )
+
+    def _unless_lost(self, name: str, what: str) -> Callable[[], Any] | None:
+        return functools.partial(self._miss, name, self._lost[what]) if what in self._lost else None
+
+    def _miss(self, name: str, why: str) -> NoReturn:
+        self.missed.setdefault(name, why)
+        raise LookupError(f"task {self._planned.task.id!r}, trial {self._planned.trial}: {why}")
 
     def _copied(self, closing: contextlib.ExitStack) -> Path:
         folder = self._make_folder()
@@ -81,23 +102,33 @@ class FinalState:
         assert self._environment is not None
         return open_environment(self._environment, finished, closing)
 
-    def _diff(self) -> Mapping[str, str]:
-        if self._before is not None:
-            before: Mapping[str, str] = self._before
-        elif self._template is None:
-            before = {}
-        else:
+    def diff(self) -> Mapping[str, str]:
+        """What the agent changed in the workspace."""
+        if self._known_diff is not None:
+            return self._known_diff
+        return diff_of(self._workspace.made, self._before, self._template)
+
+
+def diff_of(made: Path | None, before: Mapping[str, str] | None, template: Path | None) -> dict[str, str]:
+    """What changed in a workspace since ``before``, or since it was made of ``template`` where no marks were taken."""
+    if before is None:
+        before = {}
+        if template is not None:
             with tempfile.TemporaryDirectory(prefix="passhat-") as folder:
-                copy_tree(self._template, Path(folder))
+                copy_tree(template, Path(folder))
                 before = snapshot(Path(folder))
-        made = self._workspace.made
-        return changes(before, before if made is None else snapshot(made))
+    return changes(before, before if made is None else snapshot(made))
 
 
 async def grade_all(
-    graders: Sequence[Grader], final: FinalState, seconds: float | None, *, names: Sequence[str] = ()
+    graders: Sequence[Grader],
+    final: FinalState,
+    seconds: float | None,
+    *,
+    names: Sequence[str] = (),
+    bench: Bench | None = None,
 ) -> tuple[Grade, ...]:
-    """One grade a grader, in order, by their ``names``; each grader has ``seconds``.
+    """One grade a grader, in order, by their ``names``; each grader has ``seconds``. ``bench`` leads to the judges.
 
     None of them can break the run: what they do wrong becomes a grader error.
     """
@@ -105,14 +136,15 @@ async def grade_all(
     from passhat.graders._names import is_async
 
     thread: TrialThread | None = None
-    grades = []
+    grades: list[Grade] = []
+    judge = None if bench is None else bench.model
     for grader, name in zip(graders, names or grader_names(graders), strict=True):
         try:
             if is_async(grader):
-                grades.append(await within(start(_grade_async(grader, final, name)), seconds))
+                grades.append(await within(start(_grade_async(grader, final, name, judge)), seconds))
             else:
                 thread = thread or TrialThread("passhat-grader")
-                grades.append(await within(thread.submit(grade_one, grader, final, name), seconds))
+                grades.append(await within(thread.submit(grade_one, grader, final, name, judge), seconds))
         except DeadlinePassed as late:
             grades.append(no_grade(grader, name, f"TimeoutError: the grader {late}"))
             if thread is not None:
@@ -120,28 +152,30 @@ async def grade_all(
                 thread = None
         except Raised as raised:
             grades.append(no_grade(grader, name, f"{type(raised.error).__name__}: {message_of(raised.error)}"))
+        if bench is not None:
+            grades[-1] = bench.billed(grades[-1])
     if thread is not None:
         thread.close()
     return tuple(grades)
 
 
-def grade_one(grader: Grader, final: FinalState, name: str) -> Grade:
+def grade_one(grader: Grader, final: FinalState, name: str, judge: JudgeModel | None = None) -> Grade:
     """One grade, made on this thread; an async grader gets an event loop of its own."""
     from passhat.graders import run_grader
 
     closing = contextlib.ExitStack()
     try:
-        return run_grader(grader, final.copy(closing), name=name)
+        return run_grader(grader, final.copy(closing, judge, name), name=name)
     finally:
         _close(closing)
 
 
-async def _grade_async(grader: Grader, final: FinalState, name: str) -> Grade:
+async def _grade_async(grader: Grader, final: FinalState, name: str, judge: JudgeModel | None) -> Grade:
     from passhat.graders import run_grader_async
 
     closing = contextlib.ExitStack()
     try:
-        return await run_grader_async(grader, final.copy(closing), name=name)
+        return await run_grader_async(grader, final.copy(closing, judge, name), name=name)
     finally:
         _close(closing)
 

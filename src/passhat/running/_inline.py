@@ -15,13 +15,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from passhat.facts import Grade, Limits
+from passhat.facts import Limits, Usage
 from passhat.isolation import host_environ
-from passhat.running._executor import Acted
+from passhat.running._executor import Acted, Graded, Stored, as_acted
 from passhat.running._grading import FinalState, grade_all
 from passhat.running._inline_trial import InlineTrial
+from passhat.running._judges import Judges, bench
 from passhat.running._models import Model
 from passhat.running._plan import PlannedTrial
+from passhat.trial import Workspace
 
 if TYPE_CHECKING:
     from passhat.gateway import Gateway
@@ -41,6 +43,7 @@ class World:
     gateway: Gateway
     model: Model
     host: Mapping[str, str]
+    judges: Judges | None = None
     pass_env: Sequence[str] = ()
     set_env: Mapping[str, str] | None = None
     clock: Callable[[], float] = time.monotonic
@@ -59,17 +62,52 @@ class InlineExecutor:
 
     def __init__(self, world: World) -> None:
         self._world = world
+        if world.judges is not None:
+            world.judges.load()
         self._folder: Path | None = None
 
     async def act(self, planned: PlannedTrial) -> Acted:
         """Run the agent of a trial once."""
         return await InlineTrial(self._world, planned, self._make_folder).run()
 
-    async def grade(self, planned: PlannedTrial, acted: Acted) -> tuple[Grade, ...]:
+    async def grade(self, planned: PlannedTrial, acted: Acted) -> Graded:
         """Grade a trial, each grader on its own copy of what the agent left."""
         assert isinstance(acted.final, FinalState)
         world = self._world
-        return await grade_all(world.graders, acted.final, world.limits.grade_seconds, names=world.grader_names)
+        with bench(world.judges, world.gateway, planned, world.limits) as judging:
+            grades = await grade_all(
+                world.graders, acted.final, world.limits.grade_seconds, names=world.grader_names, bench=judging
+            )
+        return Graded(grades, Usage() if judging is None else judging.usage, acted.final.missed)
+
+    def stored(self, planned: PlannedTrial, kept: Stored) -> Acted:
+        """A trial of the record, for ``grade``."""
+        world, record = self._world, kept.record
+        if kept.workspace is None:
+            workspace = Workspace(self._make_folder, world.template)
+        else:
+            workspace = Workspace.at(kept.workspace)
+        final = FinalState(
+            planned,
+            output=record.output,
+            transcript=kept.transcript,
+            workspace=workspace,
+            make_folder=self._make_folder,
+            status=kept.status,
+            error=record.error,
+            usage=record.usage,
+            seconds=record.seconds,
+            environment=world.environment,
+            template=world.template,
+            diff=kept.diff,
+            lost=kept.lost,
+        )
+
+        def release() -> None:
+            if workspace.made is not None:
+                shutil.rmtree(workspace.made, ignore_errors=True)
+
+        return as_acted(kept, final, release)
 
     async def close(self) -> None:
         """Remove all workspaces."""

@@ -16,6 +16,7 @@ from passhat.running._models import Model
 from passhat.running._plan import Order
 
 if TYPE_CHECKING:
+    from passhat.running._judges import Judges
     from passhat.suite import Suite
 
 _NOT_OURS = {"site-packages", "dist-packages", ".venv", "venv", "node_modules"}
@@ -33,6 +34,7 @@ def describe_run(
     concurrency: int,
     limits: Limits,
     model: Model,
+    judges: Judges | None = None,
     isolation: str,
     containment: str,
     isolation_notes: Sequence[str] = (),
@@ -55,6 +57,8 @@ def describe_run(
         containment=containment,
         isolation_notes=tuple(isolation_notes),
         model_requested=model.requested,
+        judge_models=() if judges is None else judges.names,
+        judge_source=None if judges is None else judges.source,
         trials=trials,
         task_ids=tuple(task.id for task in tasks),
         task_tags={task.id: task.tags for task in tasks if task.tags},
@@ -94,7 +98,10 @@ def project_of(folder: Path) -> tuple[Path, GitState | None]:
         return here if folder.is_relative_to(here) else folder, None
     commit = _git(folder, "rev-parse", "HEAD")
     dirty = _git(folder, "status", "--porcelain", "--untracked-files=no")
-    return Path(top.strip()), GitState(commit.strip(), bool(dirty.strip())) if commit else None
+    if not commit:
+        return Path(top.strip()), None
+    changes = digest(_git(folder, "diff", "HEAD", "--no-ext-diff", "--no-color")) if dirty.strip() else ""
+    return Path(top.strip()), GitState(commit.strip(), bool(dirty.strip()), changes)
 
 
 def _git(folder: Path, *words: str) -> str:

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from passhat.facts import Grade
+from passhat.facts import Grade, Usage
 from passhat.isolation import (
     ImportFailed,
     IsolationError,
@@ -21,12 +21,13 @@ from passhat.isolation import (
 )
 from passhat.isolation._leftovers import make_scratch
 from passhat.running._errors import RunError
-from passhat.running._executor import Acted
+from passhat.running._executor import Acted, Graded, Stored, as_acted
+from passhat.running._judges import bench
 from passhat.running._plan import PlannedTrial
 from passhat.running._process_grading import ProcessGrading
 from passhat.running._process_orders import SuiteAddress
 from passhat.running._process_server import ServerThread
-from passhat.running._process_trial import ProcessTrial, led_environ
+from passhat.running._process_trial import Left, ProcessTrial, led_environ
 from passhat.trial import ModelAccess
 
 if TYPE_CHECKING:
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from passhat.running._inline import World
 
 _PRELOAD = ("passhat.running._process_child", "passhat.suite", "passhat.graders", "asyncio")
+_WARM_UP = "passhat.running._warm_up:warm_up"
 _KEYS = ("OPENAI_API_KEY", "ANTHROPIC_API_KEY")
 
 
@@ -55,7 +57,8 @@ class ProcessExecutor:
             entry_file=suite.file,
             loader="passhat.running._process_child:load",
             load_payload={"file": suite.file, "name": suite.name},
-            preload=_PRELOAD,
+            preload=(*_PRELOAD, *(() if world.judges is None else world.judges.modules())),
+            warm_up=_WARM_UP,
             environ=led_environ(self._variables, access.environ()),
             sentinels=_KEYS,
             slots=concurrency,
@@ -91,23 +94,43 @@ class ProcessExecutor:
             raise
         release = _Release(self._server, trial, slot)
         try:
-            return await asyncio.to_thread(trial.settle, ended, slot, release)
+            if trial.has_workspace:  # there is something to walk through
+                return await asyncio.to_thread(trial.settle, ended, slot, release)
+            return trial.settle(ended, slot, release)
         except BaseException:
             release()
             raise
 
-    async def grade(self, planned: PlannedTrial, acted: Acted) -> tuple[Grade, ...]:
+    async def grade(self, planned: PlannedTrial, acted: Acted) -> Graded:
         """Grade a trial in the slot that it ran in, each grader on its own copy of what the agent left."""
         if not self._world.graders:
-            return ()
+            return Graded()
         trial, slot = acted.final
-        grading = ProcessGrading(self._server, acted, trial, slot)
+        world = self._world
+        with bench(world.judges, world.gateway, planned, world.limits) as judging:
+            grading = ProcessGrading(self._server, acted, trial, slot, judging)
+            grades = await self._graded(grading)
+        return Graded(grades, Usage() if judging is None else judging.usage, grading.missed)
+
+    def stored(self, planned: PlannedTrial, kept: Stored) -> Acted:
+        """A trial of the record, for ``grade``: any slot will do."""
+        left = Left(self._world, planned, self._suite, self._variables, diff=kept.diff, lost=kept.lost)
+
+        def release() -> None:
+            if kept.workspace is not None:
+                with contextlib.suppress(OSError):
+                    remove_tree(kept.workspace)
+
+        return as_acted(kept, (left, None), release)
+
+    async def _graded(self, grading: ProcessGrading) -> tuple[Grade, ...]:
+        slot = grading.slot
         try:
             return await grading.run()
         except IsolationError as error:
             raise RunError(f"process isolation broke down: {error}") from error
         finally:
-            if grading.slot is not slot:
+            if grading.slot is not None and grading.slot is not slot:
                 self._server.give_back(grading.slot)
 
     async def close(self) -> None:

@@ -72,18 +72,23 @@ def act(payload: Any, channel: Channel) -> None:
 
 def grade(payload: Any, channel: Channel) -> None:
     """Judge what an agent left: one grader after the other, each on its own copy and in a phase of its own."""
+    from passhat.graders import grader_names, remember_version
+
     order = msgspec.convert(payload, GradeOrder)
     suite = suite_at(order.suite)
     final = _final(order, suite)
+    graders = dict(zip(grader_names(suite.graders), suite.graders, strict=True))
     for index in range(order.first, len(order.names)):
         channel.phase(str(index))
-        grader, name = suite.graders[index], order.names[index]
+        name = order.names[index]
+        grader = graders[name]
+        remember_version(grader, order.versions[index])
         try:
-            given = grade_one(grader, final, name)
+            given = grade_one(grader, final, name, order.judge)
         except BaseException as error:
             given = no_grade(grader, name, f"{type(error).__name__}: {message_of(error)}")
         try:
-            channel.emit(Graded(index, given))
+            channel.emit(Graded(index, given, final.missed.get(name, "")))
         except Exception as error:
             channel.emit(Graded(index, no_grade(grader, name, f"its grade can't be sent: {type(error).__name__}")))
 
@@ -93,8 +98,7 @@ def _final(order: GradeOrder, suite: Suite) -> FinalState:
     if left is None:
         workspace = Workspace(_folder, None if order.template is None else Path(order.template))
     else:
-        workspace = Workspace(lambda: Path(left))
-        workspace.path  # noqa: B018 - it is there already
+        workspace = Workspace.at(Path(left))
     return FinalState(
         PlannedTrial(order.task, order.number, order.arm, order.seed, 0),
         output=order.output,
@@ -108,6 +112,8 @@ def _final(order: GradeOrder, suite: Suite) -> FinalState:
         environment=suite.environment,
         template=None if order.template is None else Path(order.template),
         before=order.before,
+        diff=order.diff,
+        lost=order.lost,
     )
 
 
@@ -263,21 +269,3 @@ class Attempt:
         path.mkdir(mode=0o700)
         self.channel.emit(Made())
         return path
-
-
-def _warm() -> None:
-    """Do once, in the server, what every trial's process does first: forks inherit the caches that this fills."""
-    from passhat.facts import Task
-    from passhat.graders import run_grader
-    from passhat.suite import Suite
-    from passhat.trial import FinishedTrial
-
-    task = Task("warm")
-    suite = Suite("warm", tasks=[task], agent=print, graders=[callable])
-    run_grader(suite.graders[0], FinishedTrial(task))
-    for kind in (ActOrder, GradeOrder):
-        with contextlib.suppress(msgspec.ValidationError):  # what counts is that msgspec has looked at the types
-            msgspec.convert({}, kind)
-
-
-_warm()

@@ -9,15 +9,17 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from passhat.facts import ErrorInfo, Grade
+from passhat.graders import source_version
 from passhat.isolation import Ended, Job, Slot
 from passhat.running._calling import DeadlinePassed
 from passhat.running._executor import Acted
 from passhat.running._grading import no_grade
 from passhat.running._process_orders import Graded, GradeOrder
-from passhat.running._process_trial import LOAD_SECONDS, ProcessTrial, led_environ, process_limits
+from passhat.running._process_trial import LOAD_SECONDS, Left, led_environ, process_limits
 from passhat.trial import ModelAccess
 
 if TYPE_CHECKING:
+    from passhat.running._judges import Bench
     from passhat.running._process_server import ServerThread
 
 _OUTPUT = 100_000_000  # bytes that the graders of one trial may say and print
@@ -27,13 +29,17 @@ _decoder = msgspec.json.Decoder(Graded)
 class ProcessGrading:
     """The grades of one trial. A grader that hangs or ends its process costs its own grade, and a new process."""
 
-    def __init__(self, server: ServerThread, acted: Acted, trial: ProcessTrial, slot: Slot) -> None:
+    def __init__(
+        self, server: ServerThread, acted: Acted, trial: Left, slot: Slot | None, bench: Bench | None = None
+    ) -> None:
         self.server = server
         self.acted = acted
         self.trial = trial
         self.slot = slot
+        self.bench = bench
         self.names: Sequence[str] = trial.world.grader_names
         self.grades: list[Grade] = []
+        self.missed: dict[str, str] = {}
 
     async def run(self) -> tuple[Grade, ...]:
         """One grade a grader, in order."""
@@ -46,7 +52,9 @@ class ProcessGrading:
     def _hear(self, body: bytes) -> None:
         graded = _decoder.decode(body)
         if graded.index == len(self.grades):
-            self.grades.append(graded.grade)
+            if graded.missed:
+                self.missed[self.names[graded.index]] = graded.missed
+            self._take(graded.grade)
 
     def _give_up(self, ended: Ended) -> None:
         """The grade of the grader that ended the process; of all the rest when the process never came to grading."""
@@ -54,7 +62,10 @@ class ProcessGrading:
         at_import = ended.phase == "import" or ended.kind in ("lost", "cancelled")
         last = len(self.names) if at_import else len(self.grades) + 1
         for index in range(len(self.grades), last):
-            self.grades.append(no_grade(self.trial.world.graders[index], self.names[index], error))
+            self._take(no_grade(self.trial.world.graders[index], self.names[index], error))
+
+    def _take(self, grade: Grade) -> None:
+        self.grades.append(grade if self.bench is None else self.bench.billed(grade))
 
     def _why(self, ended: Ended) -> str:
         if ended.kind == "timeout" and ended.phase != "import":
@@ -68,6 +79,7 @@ class ProcessGrading:
         order = GradeOrder(
             suite=self.trial.suite,
             names=tuple(self.names),
+            versions=tuple(source_version(grader) for grader in world.graders),
             first=first,
             task=planned.task,
             number=planned.trial,
@@ -82,6 +94,9 @@ class ProcessGrading:
             workspace=None if acted.workspace is None else str(acted.workspace),
             template=None if world.template is None else os.path.abspath(world.template),
             before=self.trial.before,
+            diff=None if self.trial.diff is None else dict(self.trial.diff),
+            lost=dict(self.trial.lost),
+            judge=None if self.bench is None else self.bench.model,
         )
         access = ModelAccess(world.gateway.base_url, world.gateway.process_key)
         seconds = world.limits.grade_seconds

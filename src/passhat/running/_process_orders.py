@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 
 from passhat.facts import AgentEvent, ErrorInfo, Grade, OutputText, Status, Task, ToolRun, Transcript, Usage
-from passhat.trial import ModelAccess
+from passhat.trial import JudgeModel, ModelAccess
 
 
 class SuiteAddress(msgspec.Struct, frozen=True):
@@ -45,6 +45,7 @@ class GradeOrder(msgspec.Struct, frozen=True, kw_only=True):
 
     suite: SuiteAddress
     names: tuple[str, ...]
+    versions: tuple[str, ...]
     first: int
     task: Task
     number: int
@@ -59,6 +60,9 @@ class GradeOrder(msgspec.Struct, frozen=True, kw_only=True):
     workspace: str | None
     template: str | None
     before: dict[str, str] | None
+    diff: dict[str, str] | None = None
+    lost: dict[str, str] = {}
+    judge: JudgeModel | None = None
 
 
 class Made(msgspec.Struct, frozen=True, tag="made"):
@@ -104,10 +108,11 @@ class Torn(msgspec.Struct, frozen=True, tag="torn"):
 
 
 class Graded(msgspec.Struct, frozen=True, tag="graded"):
-    """What the grader with this index says."""
+    """What the grader with this index says. ``missed``: why a part of the trial that it looked at is lost."""
 
     index: int
     grade: Grade
+    missed: str = ""
 
 
 ActNews = Made | Marked | Acting | Happened | Unready | Done | Torn

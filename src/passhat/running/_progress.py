@@ -66,11 +66,17 @@ class Board:
         self._tasks: dict[tuple[str, str], list[int]] = {}
         self._failures: Counter[str] = Counter()
         self._usage = Usage()
+        self._judges = Usage()
 
     @property
     def usage(self) -> Usage:
         """What was spent, by trials that were recorded and by attempts that weren't."""
         return self._usage
+
+    @property
+    def bill(self) -> Usage:
+        """`usage`, and what judges spent on recorded trials."""
+        return Usage.total([self._usage, self._judges])
 
     def add_earlier(self, record: TrialRecord) -> None:
         """Count a trial that was recorded before a resume."""
@@ -126,6 +132,7 @@ class Board:
 
     def _count(self, record: TrialRecord) -> None:
         self._done += 1
+        self._judges = Usage.total([self._judges, record.judge_usage])
         self._verdicts[record.passed] += 1
         if record.passed is not None:
             row = self._tasks.setdefault((record.arm, record.task), [0, 0])

@@ -43,6 +43,7 @@ async def graded_record(
         notes=acted.notes,
         order=planned.position,
         fingerprint=acted.transcript.fingerprint(),
+        had_workspace=acted.workspace is not None,
     )
 
 

@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 import msgspec
@@ -21,7 +22,7 @@ from passhat.running._stopping import Stopping
 from passhat.running._verdict import runs_again
 
 if TYPE_CHECKING:
-    from passhat.records import RunWriter, WorkspaceStore
+    from passhat.records import KeptWorkspace, RunWriter, WorkspaceStore
 
 State = Literal["finished", "interrupted", "stopped"]
 RETRIES = 2
@@ -80,8 +81,8 @@ class Runner:
         self._reason: str | None = None
         self._cut = asyncio.Event()
         self._loop = asyncio.get_running_loop()
-        self._tokens_before = board.usage.tokens or 0
-        self._dollars_before = board.usage.dollars or 0.0
+        self._tokens_before = board.bill.tokens or 0
+        self._dollars_before = board.bill.dollars or 0.0
 
     def interrupt(self) -> None:
         """Start nothing more and cut short what runs. Safe to call from any thread, and after the end."""
@@ -178,19 +179,12 @@ class Runner:
     async def _keep_workspace(self, record: TrialRecord, acted: Acted) -> TrialRecord:
         if self._store is None or acted.workspace is None or not acted.workspace.is_dir():
             return record
-        kept = await asyncio.to_thread(
-            self._store.keep,
-            acted.workspace,
-            task=record.task,
-            trial=record.trial,
-            passed=record.passed is True,
-            arm=record.arm,
-        )
+        kept = await asyncio.to_thread(_keep, self._store, record, acted.workspace, acted.diff)
         notes = record.notes if kept.name else (*record.notes, f"workspace not kept: {kept.reason}")
         return msgspec.structs.replace(record, workspace=kept.name, notes=notes)
 
     def _check_spending(self) -> None:
-        limits, usage = self._rules.limits, self._board.usage
+        limits, usage = self._rules.limits, self._board.bill
         tokens = (usage.tokens or 0) - self._tokens_before
         dollars = (usage.dollars or 0.0) - self._dollars_before
         if limits.run_tokens is not None and tokens >= limits.run_tokens:
@@ -198,3 +192,21 @@ class Runner:
         if limits.run_dollars is not None and dollars >= limits.run_dollars:
             why = f"the run's limit of {limits.run_dollars:g} dollars was reached: {dollars:.4g} spent"
             self._end("stopped", why, False)
+
+
+def _keep(
+    store: WorkspaceStore, record: TrialRecord, workspace: Path, diff: Callable[[], Mapping[str, str]] | None
+) -> KeptWorkspace:
+    """Archive a trial's workspace, with what changed in it: a grader may ask for that again."""
+    changed = None
+    if diff is not None:
+        with suppress(OSError):  # a template that has gone: the state is kept all the same
+            changed = diff()
+    return store.keep(
+        workspace,
+        task=record.task,
+        trial=record.trial,
+        passed=record.passed is True,
+        arm=record.arm,
+        diff=changed,
+    )

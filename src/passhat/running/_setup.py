@@ -2,28 +2,29 @@
 
 from __future__ import annotations
 
-import math
+import functools
 import os
 import secrets
-import time
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypedDict
+from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
 
-from passhat.facts import Limits, Manifest, Status, Task
-from passhat.running._entrance import Entrance
+from passhat.facts import Manifest, Status, Task
+from passhat.running._asked import Asked, Select
 from passhat.running._errors import ResumeRefused, RunError
 from passhat.running._executor import Executor
 from passhat.running._inline import InlineExecutor, World
 from passhat.running._job import Job
+from passhat.running._judges import Judges, choose_judges
 from passhat.running._manifest import describe_run
-from passhat.running._models import Tape, choose_model, led_to, secrets_of
+from passhat.running._measuring import measuring_of
+from passhat.running._models import Model, Tape, choose_model, led_to, secrets_of
 from passhat.running._plan import Order, plan
-from passhat.running._progress import Board, Progress
+from passhat.running._progress import Board
 from passhat.running._runner import Rules
 from passhat.running._seen import Seen
 from passhat.running._stopping import Stopping, check_stopping
@@ -34,101 +35,48 @@ if TYPE_CHECKING:
     from passhat.records import RunWriter
     from passhat.suite import Suite
 
-Select = Callable[[Sequence[Task]], Sequence[Task]]
-ISOLATIONS = ("inline", "process", "spawn")
-KEPT_BYTES = 200_000_000
-
-
-class Ways(TypedDict, total=False):
-    """The keyword arguments that `passhat.run` and `passhat.resume` share; see `passhat.run`."""
-
-    concurrency: int | None
-    model: str | None
-    cassette: Path | str | None
-    record: Literal["missing", "all", "none"]
-    faults: Sequence[Any]
-    limits: Limits | None
-    isolation: str | None
-    retries: int
-    retry_wait: float
-    keep_bytes: int
-    progress: Progress | None
-    through: Entrance | None
-    hook: Callable[[Any], None] | None
-    clock: Callable[[], float]
-
-
-class Options(Ways, total=False):
-    """The keyword arguments of `passhat.run`: what a resumed run takes over comes beside its ways."""
-
-    trials: int | None
-    seed: int | None
-    order: Order | None
-    stop: Literal["full", "when-decided"]
-    select: Select | None
-
-
-@dataclass(frozen=True, kw_only=True)
-class Asked:
-    """What is asked for beside the suite; None takes the suite's own word, else the default."""
-
-    trials: int | None = None
-    concurrency: int | None = None
-    seed: int | None = None
-    order: Order | None = None
-    stop: Literal["full", "when-decided"] = "full"
-    model: str | None = None
-    cassette: Path | str | None = None
-    record: Literal["missing", "all", "none"] = "none"
-    faults: Sequence[Any] = ()
-    limits: Limits | None = None
-    select: Select | None = None
-    isolation: str | None = "inline"
-    retries: int = 2
-    keep_bytes: int = KEPT_BYTES
-    progress: Progress | None = None
-    through: Entrance | None = None
-    hook: Callable[[Any], None] | None = None
-    retry_wait: float = 1.0
-    clock: Callable[[], float] = time.monotonic
-
-    def check(self) -> None:
-        """Refuse what no run can have."""
-        for name, least in (("trials", 1), ("concurrency", 1), ("seed", 0), ("retries", 0), ("keep_bytes", 0)):
-            value = getattr(self, name)
-            if value is not None and (isinstance(value, bool) or not isinstance(value, int) or value < least):
-                raise RunError(f"{name}={value!r}: must be a whole number, {least} or more")
-        if isinstance(self.retry_wait, bool) or not 0 <= self.retry_wait < math.inf:
-            raise RunError(f"retry_wait={self.retry_wait!r}: must be a number of seconds, 0 or more")
-        if self.order not in (None, "task", "round", "shuffled"):
-            raise RunError(f"order={self.order!r}: must be 'task', 'round' or 'shuffled'")
-        if self.record not in ("missing", "all", "none"):
-            raise RunError(f"record={self.record!r}: must be 'missing', 'all' or 'none'")
-        if self.record != "none" and self.cassette is None:
-            raise RunError(f"record={self.record!r} needs a cassette to record to")
-        if self.stop not in ("full", "when-decided"):
-            raise RunError(f"stop={self.stop!r}: must be 'full' or 'when-decided'")
-        if self.isolation not in ISOLATIONS:
-            raise RunError(f"isolation={self.isolation!r}: must be one of {', '.join(ISOLATIONS)}")
-
 
 class Setup:
     """A suite with what was asked for, resolved: tasks, agents, model, limits."""
 
-    def __init__(self, suite: Suite, asked: Asked, *, selected: Callable[[Sequence[Task]], Sequence[Task]]) -> None:
+    def __init__(
+        self,
+        suite: Suite,
+        asked: Asked,
+        *,
+        selected: Select,
+        model: Model | None = None,
+    ) -> None:
         asked.check()
         self.suite = suite
         self.asked = asked
         self.host = dict(os.environ) if asked.through is None else asked.through.host
-        self.tasks = tuple(selected(suite.load_tasks()))
+        self._selected = selected
         self.template = suite.template_path()
         self.limits = asked.limits or suite.limits
-        tape = None if asked.cassette is None else Tape(Path(asked.cassette), asked.record)
-        self.model = choose_model(suite, asked.model, self.host, tape=tape, faults=tuple(asked.faults) or None)
+        self.model = model or self._chosen_model()
         self.trials = asked.trials or suite.trials
         self.order: Order = asked.order or suite.order
         self.concurrency = asked.concurrency or suite.concurrency or 1
         self.seed = _first(asked.seed, suite.seed)
+
+    @functools.cached_property
+    def tasks(self) -> tuple[Task, ...]:
+        """The tasks to run, read once."""
+        return tuple(self._selected(self.suite.load_tasks()))
+
+    def _chosen_model(self) -> Model:
+        asked = self.asked
+        return choose_model(self.suite, asked.model, self.host, tape=self._tape(), faults=tuple(asked.faults) or None)
+
+    @functools.cached_property
+    def judges(self) -> Judges | None:
+        """Who judges. Raises `RunError` where a grader needs a model that nobody named."""
+        return choose_judges(self.suite, self.asked.judge_model, self.model, self.host, tape=self._tape())
+
+    def _tape(self) -> Tape | None:
+        asked = self.asked
+        return None if asked.cassette is None else Tape(Path(asked.cassette), asked.record)
 
     def gateway(self, undo: ExitStack) -> Gateway:
         """The gateway that was given, or one for this run, closed with it."""
@@ -154,11 +102,15 @@ class Setup:
 
     def open(self, gateway: Gateway, undo: ExitStack | None = None) -> tuple[Executor, dict[str, Any]]:
         """The executor, and the agents by arm; they are imported led to the gateway. ``undo`` ends what was started."""
+        with led_to(ModelAccess(gateway.base_url, gateway.process_key)):
+            agents = self.suite.arms()
+        return self._executor(self.world(gateway, agents), undo or ExitStack()), agents
+
+    def world(self, gateway: Gateway, agents: Mapping[str, Callable[..., Any]]) -> World:
+        """What all trials share. Raises `RunError` for variables that can't be set."""
         from passhat.graders import grader_names
 
         suite = self.suite
-        with led_to(ModelAccess(gateway.base_url, gateway.process_key)):
-            agents = suite.arms()
         world = World(
             agents=agents,
             graders=tuple(suite.graders),
@@ -170,6 +122,7 @@ class Setup:
             gateway=gateway,
             model=self.model,
             host=self.host,
+            judges=self.judges,
             pass_env=tuple(suite.pass_env),
             set_env=suite.set_env,
             clock=self.asked.clock,
@@ -178,7 +131,7 @@ class Setup:
             world.variables()
         except ValueError as error:
             raise RunError(f"Suite({suite.name!r}): {error}") from None
-        return self._executor(world, undo or ExitStack()), agents
+        return world
 
     def _executor(self, world: World, undo: ExitStack) -> Executor:
         isolation = self.asked.isolation
@@ -207,6 +160,7 @@ class Setup:
             concurrency=self.concurrency,
             limits=self.limits,
             model=self.model,
+            judges=self.judges,
             isolation=executor.isolation,
             containment=executor.containment,
             isolation_notes=executor.notes,
@@ -246,6 +200,7 @@ class Setup:
             earlier=writer.retried,
             seconds_before=manifest.seconds or 0.0,
             stopping=self._stopping(manifest),
+            measuring=measuring_of(self.suite.metrics, self.tasks),
         )
 
     def _stopping(self, manifest: Manifest) -> Stopping | None:

@@ -36,6 +36,8 @@ class Suite:
 
     ``kind`` is "capability" (what can it do?) or "regression" (does it still?). ``trials`` are run for each task.
     ``simulation(request, rng)``, ``script`` and ``model`` ("PROVIDER/NAME") say who answers for the model.
+    ``judge_model`` ("PROVIDER/NAME") or ``judge_simulation(request, rng)`` answers the suite's judges.
+    ``metrics`` are functions of all finished trials of a run (`passhat.metrics`); what they say is stored with it.
     ``reference(trial, steps)`` plays a task's reference solution. ``sampled_from`` says which tasks these are a sample
     of; ``hand_picked=True`` that they are none. ``missing`` is the policy for trials without a verdict. ``allow``
     silences rules of the audit, each with a reason.
@@ -57,6 +59,7 @@ class Suite:
     agents: Mapping[str, Agent | str] | None = None
     baseline: str | None = None
     graders: Sequence[Callable[..., Any]] = ()
+    metrics: Sequence[Callable[..., Any]] = ()
     prepare: Callable[..., Any] | None = None
     environment: Callable[..., Any] | None = None
     template: str | Path | None = None
@@ -67,6 +70,8 @@ class Suite:
     simulation: Callable[..., Any] | None = None
     script: Sequence[Any] | Callable[..., Any] | None = None
     model: str | None = None
+    judge_model: str | None = None
+    judge_simulation: Callable[..., Any] | None = None
     reference: Callable[..., Any] | None = None
     sampled_from: str | None = None
     hand_picked: bool = False
@@ -99,10 +104,8 @@ class Suite:
         check.suite_name(self.name)
         self._set("tasks", _tasks_source(self.tasks))
         self._check_agents()
-        graders = check.several(self.graders, "graders", "graders")
-        for index, grader in enumerate(graders):
-            check.takes(grader, f"graders[{index}]", "grader(trial)")
-        self._set("graders", graders)
+        self._set("graders", check.callables(self.graders, "graders", "grader(trial)"))
+        self._set("metrics", check.callables(self.metrics, "metrics", "metric(trials)"))
         check.optional_takes(self.prepare, "prepare", "prepare(trial)")
         if inspect.iscoroutinefunction(self.environment) or inspect.isasyncgenfunction(self.environment):
             raise SuiteError("environment must be a plain context manager or function; async ones can't be opened")
@@ -133,6 +136,7 @@ class Suite:
         if self.script is not None and self.simulation is not None:
             raise SuiteError("script and simulation both answer for the model; give one of them")
         check.model(self.model, "model")
+        check.judge(self.judge_model, self.judge_simulation)
         self._set("pass_env", check.variable_names(self.pass_env, "pass_env"))
         self._set("set_env", check.variables(self.set_env))
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Callable, Iterable, Mapping
+from types import FunctionType
 from typing import Any
 
 from passhat.isolation import trial_environ
@@ -78,6 +79,8 @@ def takes(function: Any, field: str, call: str, count: int = 1) -> Callable[...,
         raise SuiteError(f"{field} is the class {function.__name__}; give an instance of it, or a function: {call}")
     if not callable(function):
         raise SuiteError(f"{field}={function!r}: must be a function: {call}")
+    if _takes_plainly(function, count):
+        return function
     try:
         inspect.signature(function).bind(*range(count))
     except TypeError as error:
@@ -86,6 +89,22 @@ def takes(function: Any, field: str, call: str, count: int = 1) -> Callable[...,
     except ValueError:  # a builtin that doesn't tell its signature
         pass
     return function  # type: ignore[no-any-return]
+
+
+def callables(value: Any, field: str, call: str) -> tuple[Callable[..., Any], ...]:
+    """A list of functions, each of which can be called as ``call`` with one argument."""
+    found = several(value, field, field)
+    for index, item in enumerate(found):
+        takes(item, f"{field}[{index}]", call)
+    return found
+
+
+def _takes_plainly(function: Any, count: int) -> bool:
+    """Whether an undecorated function takes so many positional arguments: the common case, without `inspect`."""
+    if type(function) is not FunctionType or function.__dict__ or function.__kwdefaults__ is not None:
+        return False
+    code, defaults = function.__code__, len(function.__defaults__ or ())
+    return not code.co_kwonlyargcount and code.co_argcount - defaults <= count <= code.co_argcount
 
 
 def optional_takes(function: Any, field: str, call: str, count: int = 1) -> Callable[..., Any] | None:
@@ -123,6 +142,14 @@ def model(value: Any, field: str) -> str | None:
     return str(value)
 
 
+def judge(value: Any, simulation: Any) -> None:
+    """One way to answer the suite's judges, or none."""
+    model(value, "judge_model")
+    optional_takes(simulation, "judge_simulation", "judge_simulation(request, rng)", 2)
+    if value is not None and simulation is not None:
+        raise SuiteError("judge_model and judge_simulation both answer for the judges; give one of them")
+
+
 def variables(value: Any) -> dict[str, str]:
     """Environment variables with their values."""
     if not isinstance(value, Mapping):
@@ -131,10 +158,11 @@ def variables(value: Any) -> dict[str, str]:
         variable_names([name], "set_env")
         if not isinstance(content, str) or "\0" in content:
             raise SuiteError(f"set_env[{name!r}]={content!r}: must be text; write {str(content)!r}")
-    try:
-        trial_environ(host={}, set_env=value)
-    except ValueError as error:
-        raise SuiteError(str(error)) from None
+    if value:
+        try:
+            trial_environ(host={}, set_env=value)
+        except ValueError as error:
+            raise SuiteError(str(error)) from None
     return dict(value)
 
 

@@ -1,0 +1,20 @@
+"""Answers as text."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+from typing import Any
+
+from passhat.facts import as_json
+
+
+def as_text(value: Any) -> str:
+    """An answer, a task or a reference as text: JSON for what isn't text already."""
+    if isinstance(value, str):
+        return value
+    if value is None:
+        return ""
+    with contextlib.suppress(ValueError):
+        return json.dumps(as_json(value), ensure_ascii=False, indent=1)
+    return repr(value)

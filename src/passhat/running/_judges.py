@@ -1,0 +1,211 @@
+"""Who judges in a run, and each grading's own way there: sessions that the agent's process never knows of."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from passhat.facts import Grade, Limits, ModelCall, ModelSource, Usage
+from passhat.running._errors import RunError
+from passhat.running._models import Tape
+from passhat.trial import JudgeModel
+
+if TYPE_CHECKING:
+    from passhat.gateway import Gateway, Session
+    from passhat.graders.judge import Judge
+    from passhat.running._models import Model
+    from passhat.running._plan import PlannedTrial
+    from passhat.suite import Suite
+
+SIMULATED = "openai/simulated-judge"
+"""What the model is called where a simulation judges and nobody gave it a name."""
+
+
+class Judges(msgspec.Struct, frozen=True, kw_only=True):
+    """The models that judge in a run, the run's own first; ``mode(model, task, trial)`` makes one's gateway mode.
+
+    ``asked`` are those that judges among the graders ask; a grader of the user's own may ask the rest.
+    """
+
+    names: tuple[str, ...]
+    asked: tuple[str, ...] = ()
+    source: ModelSource
+    mode: Callable[[str, str, int], Any]
+
+    def modules(self) -> tuple[str, ...]:
+        """What the judges among the graders import when they ask."""
+        from passhat.graders.judge import modules_for
+
+        return modules_for(self.asked)
+
+    def load(self) -> None:
+        """Import it here and now."""
+        from passhat.graders.judge import load
+
+        if self.asked:
+            load(self.asked)
+
+    def open(self, gateway: Gateway, planned: PlannedTrial, limits: Limits) -> Bench:
+        """The sessions of one grading."""
+        return Bench(self, gateway, planned, limits)
+
+
+def choose_judges(
+    suite: Suite, asked: str | None, model: Model, environ: Mapping[str, str], *, tape: Tape | None = None
+) -> Judges | None:
+    """The judges of a run: the suite's ``judge_model``, else ``asked``, else its simulation, else what the host names.
+
+    The last is ``PASSHAT_JUDGE_MODEL``. A judge that names a model of its own asks that one. None when nothing is
+    named and no grader needs one. Raises `RunError` where a grader needs a model that nobody named, and where a judge
+    would be the model under test without saying that this is meant.
+    """
+    from passhat.graders.judge import check_installed, judges_in
+
+    judges = tuple(judges_in(suite.graders))
+    if suite.judge_model and asked and suite.judge_model != asked:
+        raise RunError(
+            f"the suite is judged by {suite.judge_model!r} and this run asks for {asked!r}; name one of them only"
+        )
+    named = suite.judge_model or asked
+    simulated = named is None and tape is None and suite.judge_simulation is not None
+    if simulated and (not judges or any(not judge.models for judge in judges)):
+        named = SIMULATED
+    named = named or environ.get("PASSHAT_JUDGE_MODEL") or None
+    if named is None:
+        _all_named(suite, judges)
+    names = tuple(dict.fromkeys([*([named] if named else []), *(name for judge in judges for name in judge.models)]))
+    if not names:
+        return None
+    if judges:
+        check_installed(names)
+    if not simulated:
+        _refuse_the_same(judges, named, model.requested)
+    if simulated:
+        from passhat.gateway import Simulate
+
+        simulation = Simulate(suite.judge_simulation)  # type: ignore[arg-type]  # checked above
+        found = Judges(names=names, source="simulated", mode=lambda name, task, trial: simulation)
+    else:
+        found = _live(names, environ, tape)
+    return msgspec.structs.replace(found, asked=names if judges else ())
+
+
+def _all_named(suite: Suite, judges: Sequence[Judge]) -> None:
+    for judge in judges:
+        if not judge.models:
+            raise RunError(
+                f"the grader {judge.name!r} of suite {suite.name!r} is a judge, and no model is named to judge: give "
+                "--judge-model PROVIDER/NAME, Suite(judge_model='PROVIDER/NAME'), the variable PASSHAT_JUDGE_MODEL, "
+                "model='PROVIDER/NAME' of the judge itself, or Suite(judge_simulation=…) to try it without a model"
+            )
+
+
+def _refuse_the_same(judges: Sequence[Judge], named: str | None, under_test: str | None) -> None:
+    for judge in judges:
+        asked = judge.models or (named,)
+        if under_test in asked and under_test is not None and not judge.same_model_ok:
+            raise RunError(
+                f"the judge {judge.name!r} would be {under_test}, the model under test, which favours its own answers: "
+                "name another with --judge-model, or say same_model_ok=True of the judge"
+            )
+
+
+def _live(names: tuple[str, ...], environ: Mapping[str, str], tape: Tape | None) -> Judges:
+    """Real models; a run's cassette plays and records its judges too, apart from its agent."""
+    from passhat.gateway import Cassette, Forward, Record, Replay
+
+    if tape is not None and tape.record == "none":
+        played = Cassette(tape.path)
+
+        def replay(name: str, task: str, trial: int) -> Replay:
+            return Replay(played, task=_taped(name, task), trial=trial)
+
+        return Judges(names=names, source="replayed", mode=replay)
+    forwards = {name: Forward.to_model(name, environ) for name in names}
+    if tape is None:
+        return Judges(names=names, source="live", mode=lambda name, task, trial: forwards[name])
+    cassette, when = Cassette(tape.path), tape.record
+
+    def record(name: str, task: str, trial: int) -> Record:
+        return Record(cassette, forwards[name], task=_taped(name, task), trial=trial, when=when)
+
+    return Judges(names=names, source="live", mode=record)
+
+
+def _taped(name: str, task: str) -> str:
+    return f"{task} (judged by {name})"
+
+
+class Bench:
+    """Where the judges of one grading are reached, by keys that end with it, and what they spent.
+
+    Limits are those of `Limits` that start with ``judge_``, for each model and grading.
+    """
+
+    def __init__(self, judges: Judges, gateway: Gateway, planned: PlannedTrial, limits: Limits) -> None:
+        self._lock = threading.Lock()
+        self._untaken: list[Usage] = []
+        own = Limits(
+            seconds=None,
+            model_calls=limits.judge_calls,
+            tokens=limits.judge_tokens,
+            dollars=limits.judge_dollars,
+        )
+        arm = f"{planned.arm}/" if planned.arm else ""
+        self._sessions: dict[str, Session] = {}
+        try:
+            for name in judges.names:
+                self._sessions[name] = gateway.open(
+                    judges.mode(name, planned.task.id, planned.trial),
+                    sink=self._heard,
+                    limits=own,
+                    seed=planned.seed,
+                    label=f"judge {name} of {arm}{planned.task.id}#{planned.trial}",
+                    model=name.partition("/")[2],
+                )
+        except BaseException:
+            self.close()
+            raise
+        ways = {name: session.access for name, session in self._sessions.items()}
+        first = judges.names[0]
+        self.model = JudgeModel(first, ways.pop(first), ways)
+
+    def _heard(self, call: ModelCall) -> None:
+        if call.refused is None:
+            with self._lock:
+                self._untaken.append(msgspec.structs.replace(call.usage, model_calls=int(call.wire != "other")))
+
+    def billed(self, grade: Grade) -> Grade:
+        """The grade with what was spent since the last one. Graders are asked one after the other."""
+        with self._lock:
+            spent, self._untaken = self._untaken, []
+        if grade.judged is None:
+            return grade
+        return msgspec.structs.replace(grade, judged=msgspec.structs.replace(grade.judged, usage=Usage.total(spent)))
+
+    @property
+    def usage(self) -> Usage:
+        """What was spent in all."""
+        return Usage.total(session.usage() for session in self._sessions.values())
+
+    def close(self) -> None:
+        """End the keys: a later request is refused."""
+        for session in self._sessions.values():
+            session.revoke()
+
+
+@contextmanager
+def bench(judges: Judges | None, gateway: Gateway, planned: PlannedTrial, limits: Limits) -> Iterator[Bench | None]:
+    """The judges' sessions for one grading; None without judges."""
+    if judges is None:
+        yield None
+        return
+    opened = judges.open(gateway, planned, limits)
+    try:
+        yield opened
+    finally:
+        opened.close()
