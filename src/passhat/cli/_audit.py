@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import click
 
@@ -25,18 +25,37 @@ if TYPE_CHECKING:
     "--times", type=click.IntRange(min=1), default=3, show_default=True, help="How often each reference is played."
 )
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Chooses the wrong solutions.")
+@click.option("--leaks", is_flag=True, help="Run the suite's own agent and look for what a trial leaves to the next.")
+@click.option("--model", metavar="PROVIDER/NAME", help="With --leaks: the model that may be paid for.")
+@options.isolated("process")
 @click.option("--quiet", "-q", is_flag=True, help="No progress on standard error.")
 @options.as_json
-def command(paths: tuple[str, ...], times: int, seed: int, quiet: bool, as_json: bool) -> int:
+def command(
+    paths: tuple[str, ...],
+    times: int,
+    seed: int,
+    leaks: bool,
+    model: str | None,
+    isolation: Literal["process", "spawn", "inline"],
+    quiet: bool,
+    as_json: bool,
+) -> int:
     """Test the tests of suites: references must pass; doing nothing, and wrong solutions, must fail.
 
     PATH is a file, or a folder in which every eval_*.py is taken. No model is asked and nothing is recorded. Leaves
     with 1 when there is an error that the suite doesn't allow (allow={"rule": "why"}). Test files (test_*.py) are
     read for asserts that only restate their script.
+
+    With --leaks the suite's own agent is run instead, four times over: forward, again, backward, and with a word of its
+    own planted in each task's input. Leaves with 1 when a trial left something to another.
     """
     from passhat.auditing import restated_scripts
     from passhat.running import entrance
 
+    if leaks:
+        return _leaks(paths, seed, isolation, model, quiet=quiet, as_json=as_json)
+    if model is not None:
+        raise click.UsageError("--model goes with --leaks: an audit without it asks no model")
     tests = [path for path in paths if _holds(path, "test_*.py") or _holds(path, "*_test.py")]
     evals = [path for path in paths if path not in tests or _holds(path, "eval_*.py")]
     restated = restated_scripts(tests)
@@ -51,6 +70,41 @@ def command(paths: tuple[str, ...], times: int, seed: int, quiet: bool, as_json:
         click.echo("\n".join(render_audit(each, **terminal()) for each in audits), nl=False)
         if tests:
             click.echo("\n".join(_lint_lines(restated)))
+    return max((each.exit_code for each in audits), default=ExitCode.FINE)
+
+
+def _leaks(
+    paths: tuple[str, ...],
+    seed: int,
+    isolation: Literal["process", "spawn", "inline"],
+    model: str | None,
+    *,
+    quiet: bool,
+    as_json: bool,
+) -> int:
+    import msgspec
+
+    from passhat.auditing import audit_leaks
+    from passhat.running import entrance
+
+    audits = []
+    with entrance() as through:
+        for found in [found for path in paths for found in found_suites(path)]:
+
+            def say(name: str, suite: str = found.suite.name) -> None:
+                if not quiet and sys.stderr.isatty():
+                    click.echo(f"{suite}: running its trials {name}", err=True)
+
+            audits.append(
+                audit_leaks(found.suite, seed=seed, isolation=isolation, model=model, through=through, progress=say)
+            )
+    if as_json:
+        rows = [{**msgspec.to_builtins(each), "exit_code": int(each.exit_code)} for each in audits]
+        click.echo(msgspec.json.format(msgspec.json.encode(rows[0] if len(rows) == 1 else rows)).decode())
+    else:
+        from passhat.reporting import render_leaks
+
+        click.echo("\n".join(render_leaks(each, **terminal()) for each in audits), nl=False)
     return max((each.exit_code for each in audits), default=ExitCode.FINE)
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from passhat.reporting._audit import render_audit
+    from passhat.reporting._calibration import render_calibration
     from passhat.reporting._comparison import render_comparison
     from passhat.reporting._console import Look, look_of
     from passhat.reporting._expected import render_expected
@@ -33,6 +34,7 @@ _HOME = {
     "clean": "_text",
     "clean_block": "_text",
     "look_of": "_console",
+    "render_calibration": "_calibration",
     "render_comparison": "_comparison",
     "render_audit": "_audit",
     "render_expected": "_expected",
@@ -57,6 +59,7 @@ __all__ = [
     "clean_block",
     "look_of",
     "render_audit",
+    "render_calibration",
     "render_comparison",
     "render_expected",
     "render_graduation",
