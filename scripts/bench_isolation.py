@@ -1,154 +1,180 @@
-"""What process isolation costs: a trial that does nothing, acted and graded in processes of their own.
+"""What process isolation costs: a trial that does nothing, run, graded and recorded as `passhat run` does it.
 
-    python scripts/bench_isolation.py [--trials N] [--soak N] [--imports openai,anthropic] [--json]
+    python scripts/bench_isolation.py [--trials N] [--flat N] [--imports openai,anthropic] [--json]
 
-Prints medians of wall and CPU time a trial (act + grade, workspace made and removed), trials per second for several
-concurrencies, and with --soak whether the figures stay flat over many trials. CPU is that of all processes: runner,
-supervisors and jobs. Wall figures mean something on an idle machine only.
+Prints the median wall time and the CPU time of a trial, from its start to its line in trials.jsonl, and trials per
+second, for several concurrencies; everything lies on tmpfs where there is one. CPU is that of all processes: runner,
+server, supervisors, and the trials' own. ``--flat`` runs many trials and says whether the figures stay what they were
+and whether anything piles up. Wall figures mean something on an idle machine only: the load is printed beside them.
 """
 
 from __future__ import annotations
 
 import argparse
-import asyncio
+import itertools
 import json
 import os
-import resource
 import shutil
 import statistics
 import sys
 import tempfile
 import time
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import psutil
 
-from passhat.isolation import ForkServer, Job, ServerSpec, Slot, capabilities, seal, trial_environ
+import passhat
+from passhat.facts import TrialRecord
+from passhat.running import Totals, entrance
+from passhat.running._plan import PlannedTrial
+from passhat.suite import discover
 
-NOTHING = "passhat.isolation._load:import_file"
+WARM = 20  # trials before the first that counts
+SUITE = """
+import passhat
 
+def agent(trial):
+    return 1
 
-class Bench:
-    """Runs do-nothing trials of one suite file."""
+def right(trial):
+    return trial.output == 1
 
-    def __init__(self, server: ForkServer, suite: Path, base: Path) -> None:
-        self._server = server
-        self._suite = suite
-        self._base = base
-        self._environ = trial_environ()
-        self._count = 0
-        self.jobs: list[float] = []  # CPU of act + grade
-
-    async def trial(self, slot: Slot) -> float:
-        """One trial; its wall seconds."""
-        self._count += 1
-        place = self._base / str(self._count)
-        began = time.perf_counter()
-        work = place / "work"
-        payload = {"file": str(self._suite)}
-        act = await slot.run(Job(entry=NOTHING, payload=payload, environ=self._environ, cwd=work, home=place / "home"))
-        seal(work)
-        grade = await slot.run(Job(entry=NOTHING, payload=payload, environ=self._environ))
-        shutil.rmtree(place)
-        assert act.kind == grade.kind == "returned", (act.reason, grade.reason)
-        self.jobs.append(act.cpu + grade.cpu)
-        return time.perf_counter() - began
-
-    async def many(self, count: int, concurrency: int) -> dict[str, float]:
-        """So many trials on so many slots."""
-        slots = [await self._server.slot() for _ in range(concurrency)]
-        for slot in slots:
-            await self.trial(slot)
-        left = iter(range(count))
-        walls: list[float] = []
-
-        async def work(slot: Slot) -> None:
-            for _ in left:
-                walls.append(await self.trial(slot))
-
-        self.jobs.clear()
-        before, began = self._own(slots), time.perf_counter()
-        await asyncio.gather(*(work(slot) for slot in slots))
-        seconds, after = time.perf_counter() - began, self._own(slots)
-        for slot in slots:
-            await slot.close()
-        runner, supervisors = after[0] - before[0], after[1] - before[1]
-        return {
-            "concurrency": concurrency,
-            "trials": count,
-            "per_second": count / seconds,
-            "wall_ms": statistics.median(walls) * 1e3,
-            "wall_p95_ms": statistics.quantiles(walls, n=20)[-1] * 1e3 if count > 1 else walls[0] * 1e3,
-            "cpu_ms": (statistics.mean(self.jobs) + (runner + supervisors) / count) * 1e3,
-            "runner_ms": runner / count * 1e3,
-            "supervisor_ms": supervisors / count * 1e3,
-            "jobs_ms": statistics.median(self.jobs) * 1e3,
-        }
-
-    def _own(self, slots: list[Slot]) -> tuple[float, float]:
-        usage = resource.getrusage(resource.RUSAGE_SELF)
-        times = [psutil.Process(slot.pid).cpu_times() for slot in slots]
-        return usage.ru_utime + usage.ru_stime, sum(one.user + one.system for one in times)
-
-    async def flat(self, count: int, concurrency: int) -> dict[str, Any]:
-        """Whether the first and the last tenth of many trials cost the same, and nothing piles up."""
-        slots = [await self._server.slot() for _ in range(concurrency)]
-        for slot in slots:
-            await self.trial(slot)
-        me = psutil.Process()
-        self.jobs.clear()
-        left = iter(range(count))
-
-        async def work(slot: Slot) -> None:
-            for _ in left:
-                await self.trial(slot)
-
-        keepers = [psutil.Process(slot.pid) for slot in slots]
-        before = me.num_fds(), me.memory_info().rss, sum(one.num_fds() for one in keepers)
-        await asyncio.gather(*(work(slot) for slot in slots))
-        after = me.num_fds(), me.memory_info().rss, sum(one.num_fds() for one in keepers)
-        children = me.children(recursive=True)
-        zombies = sum(process.status() == psutil.STATUS_ZOMBIE for process in children)
-        for slot in slots:
-            await slot.close()
-        tenth = max(1, count // 10)
-        first, last = (statistics.median(part) * 1e3 for part in (self.jobs[:tenth], self.jobs[-tenth:]))
-        return {
-            "trials": count,
-            "jobs_ms_first_tenth": first,
-            "jobs_ms_last_tenth": last,
-            "descriptors": [before[0], after[0]],
-            "supervisors_descriptors": [before[2], after[2]],
-            "runner_mb": [before[1] / 1e6, after[1] / 1e6],
-            "processes": len(children),
-            "zombies": zombies,
-        }
+suite = passhat.Suite("nothing", tasks=[passhat.Task("t")], agent=agent, graders=[right])
+"""
 
 
-async def run(options: argparse.Namespace) -> dict[str, Any]:
+class Look(NamedTuple):
+    """What was used up to a moment: CPU seconds of the runner, of its servers and supervisors, of all dead below."""
+
+    at: float
+    runner: float
+    keepers: float
+    trials: float
+    descriptors: int
+    keepers_descriptors: int
+    memory: int
+    processes: int
+    zombies: int
+
+
+def look() -> Look:
+    """Now."""
+    me = psutil.Process()
+    own, keepers, dead, descriptors, zombies = me.cpu_times(), 0.0, 0.0, 0, 0
+    below = me.children(recursive=True)
+    for process in below:
+        times = process.cpu_times()
+        keepers += times.user + times.system
+        dead += times.children_user + times.children_system
+        if process.status() == psutil.STATUS_ZOMBIE:
+            zombies += 1
+        else:
+            descriptors += process.num_fds()
+    memory = me.memory_info().rss
+    cpu = own.user + own.system
+    return Look(time.perf_counter(), cpu, keepers, dead, me.num_fds(), descriptors, memory, len(below), zombies)
+
+
+class Meter:
+    """Looks at the run from its own thread, every so many finished trials."""
+
+    def __init__(self, every: int) -> None:
+        self._every = every
+        self._done = 0
+        self._begun: dict[int, float] = {}
+        self.walls: list[float] = []
+        self.looks: list[Look] = []
+
+    def started(self, planned: PlannedTrial, totals: Totals) -> None:
+        """Note when."""
+        self._begun[planned.trial] = time.perf_counter()
+
+    def finished(self, record: TrialRecord, totals: Totals) -> None:
+        """Note how long it took; a trial that failed measures nothing."""
+        if not record.passed:
+            raise SystemExit(f"a do-nothing trial failed: {record}")
+        took = time.perf_counter() - self._begun.pop(record.trial)
+        if self._done >= WARM:
+            self.walls.append(took)
+        if self._done >= WARM - 1 and (self._done - WARM + 1) % self._every == 0:
+            self.looks.append(look())
+        self._done += 1
+
+    def ended(self, state: str, totals: Totals) -> None:
+        """Nothing more to see."""
+
+
+def measured(file: Path, root: Path, trials: int, concurrency: int, every: int) -> Meter:
+    """Run so many trials."""
+    meter = Meter(every)
+    with entrance() as through:
+        (found,) = discover(file)
+        run = passhat.run(
+            found.suite,
+            root=root,
+            trials=trials + WARM,
+            concurrency=concurrency,
+            isolation="process",
+            through=through,
+            progress=meter,
+        )
+    assert (run.manifest.isolation, run.manifest.containment) == ("process", "proved"), run.manifest.isolation_notes
+    return meter
+
+
+def rate(file: Path, root: Path, trials: int, concurrency: int) -> dict[str, float]:
+    """The price of a trial when so many run at once."""
+    load = os.getloadavg()[0]
+    meter = measured(file, root, trials, concurrency, trials)
+    first, last = meter.looks[0], meter.looks[-1]
+    runner, keepers, jobs = last.runner - first.runner, last.keepers - first.keepers, last.trials - first.trials
+    return {
+        "concurrency": concurrency,
+        "trials": trials,
+        "load": load,
+        "per_second": trials / (last.at - first.at),
+        "wall_ms": statistics.median(meter.walls) * 1e3,
+        "wall_p95_ms": statistics.quantiles(meter.walls, n=20)[-1] * 1e3,
+        "cpu_ms": (runner + keepers + jobs) / trials * 1e3,
+        "runner_ms": runner / trials * 1e3,
+        "supervisors_ms": keepers / trials * 1e3,
+        "jobs_ms": jobs / trials * 1e3,
+    }
+
+
+def flat(file: Path, root: Path, trials: int, concurrency: int) -> dict[str, Any]:
+    """Whether the first and the last tenth of many trials cost the same, and nothing piles up."""
+    tenth = trials // 10
+    looks = measured(file, root, tenth * 10, concurrency, tenth).looks
+    costs = [sum(b[1:4]) - sum(a[1:4]) for a, b in itertools.pairwise(looks)]
+    first, last = looks[0], looks[-1]
+    return {
+        "trials": tenth * 10,
+        "cpu_ms_by_tenth": [cost / tenth * 1e3 for cost in costs],
+        "last_by_first": costs[-1] / costs[0],
+        "descriptors": [first.descriptors, last.descriptors],
+        "supervisors_descriptors": [first.keepers_descriptors, last.keepers_descriptors],
+        "runner_mb": [one.memory / 1e6 for one in looks],
+        "processes": [first.processes, last.processes],
+        "zombies": last.zombies,
+    }
+
+
+def run(options: argparse.Namespace) -> dict[str, Any]:
     """All figures."""
     memory = "/dev/shm" if os.path.isdir("/dev/shm") else None
     base = Path(tempfile.mkdtemp(prefix="passhat-bench-", dir=memory))
-    tempfile.tempdir = str(base)
+    tempfile.tempdir = os.environ["TMPDIR"] = str(base)
     try:
-        suite = base / "bench_suite.py"
-        suite.write_text("".join(f"import {name}\n" for name in filter(None, options.imports.split(","))))
-        began = time.perf_counter()
-        slots = max(options.concurrency)
-        async with ForkServer(ServerSpec(entry_file=suite, environ=trial_environ(), slots=slots)) as server:
-            bench = Bench(server, suite, base)
-            told: dict[str, Any] = {
-                "isolation": server.report.mode,
-                "reason": server.report.reason,
-                "left_out": server.report.left_out,
-                "containment": capabilities().containment,
-                "start_seconds": time.perf_counter() - began,
-                "rates": [await bench.many(options.trials, number) for number in options.concurrency],
-            }
-            if options.soak:
-                told["flat"] = await bench.flat(options.soak, slots)
-            return told
+        suite = base / "eval_bench.py"
+        suite.write_text("".join(f"import {name}\n" for name in filter(None, options.imports.split(","))) + SUITE)
+        told: dict[str, Any] = {
+            "rates": [rate(suite, base / "runs", options.trials, number) for number in options.concurrency]
+        }
+        if options.flat:
+            told["flat"] = flat(suite, base / "runs", options.flat, max(options.concurrency))
+        return told
     finally:
         shutil.rmtree(base, ignore_errors=True)
 
@@ -157,22 +183,21 @@ def main() -> None:
     """Parse, run, print."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--trials", type=int, default=300)
-    parser.add_argument("--soak", type=int, default=0)
+    parser.add_argument("--flat", type=int, default=0, metavar="N")
     parser.add_argument("--imports", default="")
     parser.add_argument("--concurrency", type=int, nargs="+", default=[1, 2, 8])
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args()
-    told = asyncio.run(run(options))
+    told = run(options)
     if options.json:
         json.dump(told, sys.stdout, indent=2)
         print()
         return
-    print(f"{told['isolation']}, {told['containment']}; started in {told['start_seconds']:.1f} s {told['reason']}")
     for rate in told["rates"]:
         print(
-            f"{rate['concurrency']:3d} at once: {rate['per_second']:6.0f} trials/s, {rate['wall_ms']:6.1f} ms a trial"
-            f" (p95 {rate['wall_p95_ms']:.1f}), CPU {rate['cpu_ms']:.1f} ms = runner {rate['runner_ms']:.2f}"
-            f" + supervisors {rate['supervisor_ms']:.2f} + jobs {rate['jobs_ms']:.2f}"
+            f"{rate['concurrency']:3d} at once: {rate['wall_ms']:6.1f} ms a trial (p95 {rate['wall_p95_ms']:.1f}), "
+            f"{rate['per_second']:4.0f} trials/s, CPU {rate['cpu_ms']:.1f} ms = runner {rate['runner_ms']:.2f}"
+            f" + supervisors {rate['supervisors_ms']:.2f} + trials {rate['jobs_ms']:.2f}; load {rate['load']:.1f}"
         )
     if "flat" in told:
         print(json.dumps(told["flat"]))

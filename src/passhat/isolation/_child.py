@@ -15,7 +15,7 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import NoReturn
 
-from passhat.isolation import _entry
+from passhat.isolation import _entry, _landlock, _linux
 from passhat.isolation._contract import JobOrder
 from passhat.isolation._environ import home_environ, make_home
 from passhat.isolation._running_job import Ends
@@ -59,8 +59,6 @@ def detach(ends: Ends, parent: int, keep: Sequence[int] = ()) -> int:
     """
     os.setsid()
     if _LINUX:
-        from passhat.isolation import _linux
-
         _linux.die_with_parent(parent, signal.SIGKILL)
         _linux.set_dumpable(True)
     null = os.open(os.devnull, os.O_RDONLY)
@@ -83,8 +81,6 @@ def _close_all_but(kept: list[int]) -> None:
     highest = 2**32 - 1 if _LINUX else max(resource.getrlimit(resource.RLIMIT_NOFILE)[0], 4096)
     for descriptor in [*kept, highest + 1]:
         if _LINUX:
-            from passhat.isolation import _linux
-
             _linux.close_range(first, descriptor - 1)
         else:
             os.closerange(first, min(descriptor, 1 << 16))
@@ -99,14 +95,21 @@ def _default_signals() -> None:
     signal.pthread_sigmask(signal.SIG_SETMASK, [])
 
 
-def settle(order: JobOrder, surroundings: Surroundings) -> dict[str, str]:
-    """Directories, limits and rights of the job; returns its environment. Raises OSError for what can't be had."""
-    with contextlib.suppress(OSError), open("/proc/self/oom_score_adj", "w") as file:
-        file.write("500")
+def make_places(order: JobOrder) -> None:
+    """The directories of the job, made by the supervisor: what it does costs less than what a fresh fork does."""
     if order.home is not None:
         make_home(order.home)
-    if order.cwd is not None:
+    if order.cwd is not None and not os.path.isdir(order.cwd):
         os.makedirs(order.cwd, mode=0o700, exist_ok=True)
+
+
+def settle(order: JobOrder, surroundings: Surroundings) -> None:
+    """Place, limits and rights of the job. Raises OSError for what can't be had."""
+    with contextlib.suppress(OSError):
+        number = os.open("/proc/self/oom_score_adj", os.O_WRONLY)
+        os.write(number, b"500")
+        os.close(number)
+    if order.cwd is not None:
         os.chdir(order.cwd)
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     if surroundings.user_processes is not None:
@@ -115,7 +118,6 @@ def settle(order: JobOrder, surroundings: Surroundings) -> dict[str, str]:
         if hard == resource.RLIM_INFINITY or most <= hard:
             resource.setrlimit(resource.RLIMIT_NPROC, (most, most))
     _give_up_rights(order)
-    return surroundings.environ(order)
 
 
 def _give_up_rights(order: JobOrder) -> None:
@@ -123,8 +125,6 @@ def _give_up_rights(order: JobOrder) -> None:
         if order.confine is not None:
             raise OSError("confine=True needs Landlock, which only Linux has; use a container instead")
         return
-    from passhat.isolation import _landlock
-
     if order.confine is not None:
         if not _landlock.guard_available():
             raise OSError("confine=True needs Landlock (Linux 5.19 or later, switched on); use a container instead")
@@ -135,30 +135,47 @@ def _give_up_rights(order: JobOrder) -> None:
 
 def refresh(order: JobOrder, environ: Mapping[str, str]) -> None:
     """Give Python the job's environment, directories, streams and seed in place of the server's."""
-    os.environ.clear()
-    os.environ.update(environ)
-    time.tzset()
+    _replace_environ(environ)
     tempfile.tempdir = None
     atexit._clear()
     sys.argv = ["passhat"]
     sys.dont_write_bytecode = True
-    for stream in (sys.stdout, sys.stderr):
-        if hasattr(stream, "reconfigure"):
-            stream.reconfigure(encoding="utf-8", errors="backslashreplace", line_buffering=True)
+    settle_streams()
     reseed(order.seed)
     gc.enable()
+
+
+def _replace_environ(environ: Mapping[str, str]) -> None:
+    """Change only what differs: each change is a call to the C library, and most variables are the server's too."""
+    zone = os.environ.get("TZ")
+    for name in [name for name in os.environ if name not in environ]:
+        del os.environ[name]
+    for name, value in environ.items():
+        if os.environ.get(name) != value:
+            os.environ[name] = value
+    if os.environ.get("TZ") != zone:
+        time.tzset()
+
+
+def settle_streams() -> None:
+    """Have stdout and stderr take any text, and pass on each line at once."""
+    for stream in (sys.stdout, sys.stderr):
+        if getattr(stream, "errors", "") != "backslashreplace" and hasattr(stream, "reconfigure"):
+            stream.reconfigure(encoding="utf-8", errors="backslashreplace", line_buffering=True)
 
 
 class ForkedStage:
     """A fork of the supervisor on its way to become a job's process."""
 
-    def __init__(self, order: JobOrder, surroundings: Surroundings) -> None:
+    def __init__(self, order: JobOrder, surroundings: Surroundings, environ: Mapping[str, str]) -> None:
         self._order = order
         self._surroundings = surroundings
+        self._environ = environ
         self._mark = ""
 
     def prepare(self) -> None:
-        refresh(self._order, settle(self._order, self._surroundings))
+        settle(self._order, self._surroundings)
+        refresh(self._order, self._environ)
         self._surroundings.snapshot.install()
         self._mark = last_module()
 
@@ -166,10 +183,12 @@ class ForkedStage:
         return self._surroundings.snapshot.from_disk(self._mark, self._surroundings.kinds)
 
 
-def become_job(order: JobOrder, ends: Ends, parent: int, surroundings: Surroundings) -> NoReturn:
+def become_job(
+    order: JobOrder, ends: Ends, parent: int, surroundings: Surroundings, environ: Mapping[str, str]
+) -> NoReturn:
     """Turn a fresh fork of the supervisor into the job's process. Never returns."""
     try:
         channel = _entry.PipeChannel(detach(ends, parent), order.token)
-        _entry.answer(order, channel, ForkedStage(order, surroundings))
+        _entry.answer(order, channel, ForkedStage(order, surroundings, environ))
     finally:
         os._exit(98)

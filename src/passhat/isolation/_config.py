@@ -16,6 +16,7 @@ class ServerConfig(msgspec.Struct, frozen=True, kw_only=True):
     mode: Literal["fork", "spawn"] = "fork"
     sys_path: tuple[str, ...] = ()
     preload: tuple[str, ...] = ()
+    warm_up: str = ""
     installed: tuple[str, ...] = ()
     user: tuple[UserModule, ...] = ()
     suspect: bool = False

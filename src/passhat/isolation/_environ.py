@@ -6,7 +6,6 @@ import fnmatch
 import os
 import re
 from collections.abc import Iterable, Mapping
-from pathlib import Path
 
 ALLOWED = (
     "PATH",
@@ -119,6 +118,9 @@ def home_environ(home: str | os.PathLike[str]) -> dict[str, str]:
 def make_home(home: str | os.PathLike[str]) -> dict[str, str]:
     """Make the directories of `home_environ`, private to the user, and return the variables."""
     environ = home_environ(home)
-    for name in ("HOME", "TMPDIR"):
-        Path(environ[name]).mkdir(mode=0o700, parents=True, exist_ok=True)
+    try:
+        os.mkdir(environ["HOME"], mode=0o700)
+    except OSError:  # it is there already, or has no parent yet
+        os.makedirs(environ["HOME"], mode=0o700, exist_ok=True)
+    os.makedirs(environ["TMPDIR"], mode=0o700, exist_ok=True)
     return environ

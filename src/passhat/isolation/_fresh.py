@@ -62,10 +62,10 @@ def become_interpreter(
     try:
         number = _child.detach(ends, parent, keep=(bundle, snapshot))
         try:
-            environ = _child.settle(order, surroundings)
+            _child.settle(order, surroundings)
             for descriptor in (number, bundle, snapshot):
                 os.set_inheritable(descriptor, True)
-            os.execve(sys.executable, command("_fresh", [number, bundle, snapshot]), environ)  # noqa: S606
+            os.execve(sys.executable, command("_fresh", [number, bundle, snapshot]), surroundings.environ(order))  # noqa: S606
         except OSError as error:
             channel = _entry.PipeChannel(number, order.token)
             channel.send(Kind.ERROR, msgspec.json.encode(_entry.describe(error, "setup")))

@@ -48,14 +48,16 @@ class ServerSpec(msgspec.Struct, frozen=True, kw_only=True):
 
     ``environ`` is the complete environment under which code is imported (see `trial_environ`); ``sentinels`` names the
     variables whose values differ from job to job: a package that keeps one at import is not kept warm. ``preload``
-    names modules of passhat's own to have ready. ``slots`` is how many will run at once. ``mode`` "auto" forks where
-    that is safe, else starts a fresh interpreter a job. Times are in seconds.
+    names modules of passhat's own to have ready; ``warm_up`` ("module:function") is called in a
+    server that will be forked, once all is imported. ``slots`` is how many will run at once. ``mode`` "auto" forks
+    where that is safe, else starts a fresh interpreter a job. Times are in seconds.
     """
 
     entry_file: str | os.PathLike[str] | None = None
     loader: str = "passhat.isolation._load:import_file"
     load_payload: Any = None
     preload: tuple[str, ...] = ()
+    warm_up: str = ""
     environ: Mapping[str, str] = {}
     sentinels: tuple[str, ...] = ()
     sys_path: tuple[str, ...] | None = None
@@ -295,6 +297,7 @@ class ForkServer:
             mode=mode,
             sys_path=tuple(os.path.abspath(entry) for entry in path),
             preload=self._spec.preload if fork else (),
+            warm_up=self._spec.warm_up if fork else "",
             installed=loaded.installed if loaded is not None and fork else (),
             user=loaded.user if loaded is not None else (),
             sentinels=self._sentinels(),

@@ -27,7 +27,10 @@ SYS_LANDLOCK_RESTRICT_SELF = 446
 
 @cache
 def _libc() -> ctypes.CDLL:
-    return ctypes.CDLL(None, use_errno=True)
+    libc = ctypes.CDLL(None, use_errno=True)
+    libc.prctl.argtypes = (ctypes.c_int, *(ctypes.c_ulong,) * 4)
+    libc.syscall.restype = ctypes.c_long
+    return libc
 
 
 def _checked(result: int, what: str) -> int:
@@ -45,8 +48,7 @@ def syscall(number: int, *args: Any, what: str) -> int:
 
 def prctl(option: int, value: int = 0) -> int:
     """``prctl(option, value, 0, 0, 0)``."""
-    zeros = (ctypes.c_ulong(0),) * 3
-    return _checked(_libc().prctl(ctypes.c_int(option), ctypes.c_ulong(value), *zeros), f"prctl({option}, {value})")
+    return _checked(_libc().prctl(option, value, 0, 0, 0), f"prctl({option}, {value})")
 
 
 def become_subreaper() -> None:
@@ -57,8 +59,7 @@ def become_subreaper() -> None:
 def subreaper_available() -> bool:
     """Whether the kernel knows sub-reapers; asks without becoming one."""
     answer = ctypes.c_int(0)
-    zeros = (ctypes.c_ulong(0),) * 3
-    return int(_libc().prctl(ctypes.c_int(PR_GET_CHILD_SUBREAPER), ctypes.byref(answer), *zeros)) == 0
+    return int(_libc().prctl(PR_GET_CHILD_SUBREAPER, ctypes.addressof(answer), 0, 0, 0)) == 0
 
 
 def die_with_parent(parent: int, signal_number: int) -> None:

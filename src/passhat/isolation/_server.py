@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import gc
+import importlib
 import os
 import select
 import signal
@@ -60,6 +61,9 @@ class Server:
         else:
             left_out = preloader.import_all()
         overlay = _changes(before, dict(os.environ), set(config.sentinels))
+        if config.warm_up:
+            module, _, function = config.warm_up.partition(":")
+            getattr(importlib.import_module(module), function)()
         snapshot = Snapshot(config.user)
         self._surroundings = _child.Surroundings(snapshot, kinds, overlay, _user_processes(config.slots))
         dirty = preloader.state() if config.mode == "fork" else []
@@ -193,6 +197,7 @@ def main(numbers: list[int]) -> None:
     sock = socket.socket(fileno=numbers[0])
     os.set_inheritable(numbers[0], False)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    _child.settle_streams()
     _linux.become_subreaper()
     config = _read_config(sock)
     server = Server(sock, config)

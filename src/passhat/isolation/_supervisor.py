@@ -33,7 +33,8 @@ class Supervisor:
         self._tree = tree
         self._wakeup = wakeup
         self._launch = launch
-        self._scratch = scratch
+        self._scratch = os.path.realpath(scratch or tempfile.gettempdir())
+        self._places_made = 0
 
     def serve(self) -> None:
         """Answer jobs one at a time. Returns when the owner is gone, or when a process could not be killed."""
@@ -55,6 +56,7 @@ class Supervisor:
     def _run(self, order: JobOrder) -> Ended:
         try:
             with self._places(order) as placed:
+                _child.make_places(placed)
                 owner, wakeup = self._owner, self._wakeup
                 return RunningJob(placed, tree=self._tree, owner=owner, wakeup=wakeup, launch=self._launch).run()
         except OSError as error:
@@ -72,7 +74,9 @@ class Supervisor:
         if order.home is not None and order.cwd is not None:
             yield order
             return
-        place = tempfile.mkdtemp(prefix="job-", dir=self._scratch or None)
+        self._places_made += 1
+        place = os.path.join(self._scratch, f"job-{os.getpid()}-{self._places_made}")
+        os.mkdir(place, mode=0o700)
         try:
             home = order.home or os.path.join(place, "home")
             cwd = order.cwd or os.path.join(place, "cwd")
@@ -86,10 +90,10 @@ def forking(surroundings: _child.Surroundings) -> Launcher:
     """Start a job as a fork of the supervisor."""
 
     def launch(order: JobOrder, ends: Ends) -> int:
-        parent = os.getpid()
+        parent, environ = os.getpid(), surroundings.environ(order)
         pid = os.fork()
         if pid == 0:
-            _child.become_job(order, ends, parent, surroundings)
+            _child.become_job(order, ends, parent, surroundings, environ)
         return pid
 
     return launch

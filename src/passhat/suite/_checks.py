@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -43,6 +43,11 @@ def check_tasks(tasks: Iterable[Task]) -> tuple[tuple[str, ...], ...]:
     Raises `TaskError`.
     """
     tasks = tuple(tasks)
+    _check_ids(tasks)
+    return duplicate_inputs(tasks)
+
+
+def _check_ids(tasks: Sequence[Task]) -> None:
     if not tasks:
         raise TaskError("there are no tasks")
     first: dict[str, int] = {}
@@ -50,7 +55,6 @@ def check_tasks(tasks: Iterable[Task]) -> tuple[tuple[str, ...], ...]:
         if task.id in first:
             raise TaskError(f"task id {task.id!r} is used twice: by task {first[task.id] + 1} and task {index + 1}")
         first[task.id] = index
-    return duplicate_inputs(tasks)
 
 
 def duplicate_inputs(tasks: Iterable[Task]) -> tuple[tuple[str, ...], ...]:
@@ -82,7 +86,7 @@ def as_tasks(items: Any) -> tuple[Task, ...]:
                 raise TaskError(f"tasks[{index}]: {error}") from None
         else:
             raise TaskError(f"tasks[{index}] must be a Task, got {_short(item)}")
-    check_tasks(tasks)
+    _check_ids(tasks)
     return tuple(tasks)
 
 

@@ -93,7 +93,7 @@ def load_module(file: Path) -> ModuleType:
 
     Raises `SuiteFileError` naming the line of the file at which it failed.
     """
-    digest = hashlib.sha256(str(file).encode("utf-8", "surrogateescape")).hexdigest()[:8]
+    digest = hashlib.blake2b(str(file).encode("utf-8", "surrogateescape"), digest_size=4).hexdigest()
     name = f"passhat_file_{digest}_{file.stem}"
     spec = importlib.util.spec_from_file_location(name, file)
     if spec is None or spec.loader is None:

@@ -39,7 +39,8 @@ def put_first(folder: Path) -> None:
     with _lock:
         text = str(folder)
         sys.path[:] = [text, *(entry for entry in sys.path if entry != text)]
-        for name in _top_level(folder):
+        _folders[:] = [other for other in _folders if str(other) in sys.path]
+        for name in _top_level(folder) if _folders else ():
             module = sys.modules.get(name)
             origin = getattr(module, "__file__", None) or next(iter(getattr(module, "__path__", [])), None)
             if origin is None or Path(origin).is_relative_to(folder):
@@ -49,7 +50,9 @@ def put_first(folder: Path) -> None:
                     del sys.modules[loaded]
         if folder not in _folders:
             _folders.append(folder)
-        importlib.invalidate_caches()
+        for place, finder in list(sys.path_importer_cache.items()):
+            if finder is not None and place.startswith(text) and hasattr(finder, "invalidate_caches"):
+                finder.invalidate_caches()
 
 
 def _top_level(folder: Path) -> Iterator[str]:
