@@ -23,14 +23,16 @@ if TYPE_CHECKING:
     from passhat.reporting._markdown import render_markdown
     from passhat.reporting._plan import render_plan
     from passhat.reporting._progress import ProgressLine
+    from passhat.reporting._raters import render_raters, render_reading_plan
     from passhat.reporting._runs import render_runs, render_trials
     from passhat.reporting._terminal import render_terminal
     from passhat.reporting._text import clean, clean_block
-    from passhat.reporting._trial import render_trial
+    from passhat.reporting._trial import TrialPage, render_trial, trial_page
 
 _HOME = {
     "Look": "_console",
     "ProgressLine": "_progress",
+    "TrialPage": "_trial",
     "clean": "_text",
     "clean_block": "_text",
     "look_of": "_console",
@@ -46,15 +48,19 @@ _HOME = {
     "render_leaks": "_leaks",
     "render_markdown": "_markdown",
     "render_plan": "_plan",
+    "render_raters": "_raters",
+    "render_reading_plan": "_raters",
     "render_runs": "_runs",
     "render_terminal": "_terminal",
     "render_trial": "_trial",
     "render_trials": "_runs",
+    "trial_page": "_trial",
 }
 
 __all__ = [
     "Look",
     "ProgressLine",
+    "TrialPage",
     "clean",
     "clean_block",
     "look_of",
@@ -70,10 +76,13 @@ __all__ = [
     "render_leaks",
     "render_markdown",
     "render_plan",
+    "render_raters",
+    "render_reading_plan",
     "render_runs",
     "render_terminal",
     "render_trial",
     "render_trials",
+    "trial_page",
 ]
 
 

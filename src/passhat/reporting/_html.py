@@ -5,7 +5,8 @@ from __future__ import annotations
 from passhat.reporting._chart import interval_bar, rate_chart
 from passhat.reporting._conclusions import outcome_of
 from passhat.reporting._headline import moment, size_of
-from passhat.reporting._metrics import count_tables, figures, levels_of
+from passhat.reporting._metrics import class_table, count_tables, figures, levels_of
+from passhat.reporting._reading import reading_rows
 from passhat.reporting._tables import WORDS, worst_first
 from passhat.reporting._text import clean, dollars, rate, seconds, span, tokens
 from passhat.summary import Report, is_rate_of_an_agent
@@ -41,8 +42,10 @@ def render_html(report: Report, *, run: str | None = None, task_rows: int = 2_00
         tasks=tasks[:task_rows],
         more_tasks=max(0, len(tasks) - task_rows),
         words=WORDS,
+        reading=reading_rows(report),
         figures=figures(report),
         metric_levels=levels_of(report.metrics),
+        class_tables=[table for metric in report.metrics if (table := class_table(metric)) is not None],
         count_tables=[table for metric in report.metrics for table in count_tables(metric)],
         # Markup: both charts are made of numbers and our own words
         chart=Markup(rate_chart(report)),  # noqa: S704

@@ -6,7 +6,8 @@ import re
 
 from passhat.reporting._conclusions import outcome_of
 from passhat.reporting._headline import chosen_ks, moment, size_of
-from passhat.reporting._metrics import CountTable, count_tables, figures, levels_of
+from passhat.reporting._metrics import ClassTable, CountTable, class_table, count_tables, figures, levels_of
+from passhat.reporting._reading import TITLE, reading_rows
 from passhat.reporting._tables import listed
 from passhat.reporting._text import clean, count, dollars, rate, span, tokens
 from passhat.summary import Rate, Report
@@ -33,7 +34,7 @@ def render_markdown(report: Report, *, run: str | None = None, task_rows: int = 
     ``limit`` is the greatest length in characters (comments on GitHub end at 65 536): beyond it, the tasks go first.
     """
     parts = [_head(report, run), _gates(report), _rates(report), _metrics(report), _findings(report)]
-    folded = [_matrices(report), _tasks(report, task_rows), _graders(report)]
+    folded = [_reading(report), _matrices(report), _tasks(report, task_rows), _graders(report)]
     text = "\n\n".join(part for part in [*parts, *folded] if part)
     if len(text) > limit:
         text = "\n\n".join(part for part in parts if part)
@@ -115,8 +116,20 @@ def _metrics(report: Report) -> str:
 
 
 def _matrices(report: Report) -> str:
+    classes = [table for metric in report.metrics if (table := class_table(metric)) is not None]
     tables = [table for metric in report.metrics for table in count_tables(metric)]
-    return "\n\n".join(map(_matrix, tables))
+    return "\n\n".join([*map(_classes, classes), *map(_matrix, tables)])
+
+
+def _classes(table: ClassTable) -> str:
+    heads = [escape(head, 60) for head in table.heads]
+    lines = [f"<details><summary>{escape(table.title, 120)} (intervals: tasks like these)</summary>\n"]
+    lines.append("| | " + " | | ".join(heads) + " | |")
+    lines.append("| --- |" + " ---: | --- |" * len(heads))
+    for label, parts in table.rows:
+        cells = [f"{rate(part.value)} | {span(part.tasks_like_these)}" for part in parts]
+        lines.append(f"| {escape(label, 60)} | {' | '.join(cells)} |")
+    return "\n".join([*lines, "\n</details>"])
 
 
 def _matrix(table: CountTable) -> str:
@@ -138,6 +151,11 @@ def _findings(report: Report) -> str:
         summary = f"<summary>{count(len(notes), 'note')} on reading these numbers</summary>"
         lines.append(f"\n<details>{summary}\n\n{items}\n\n</details>")
     return "\n".join(lines).strip()
+
+
+def _reading(report: Report) -> str:
+    rows = [f"- {label}: {escape(text, 800)}" if label else f"- {escape(text)}" for label, text in reading_rows(report)]
+    return "\n".join([f"**{TITLE}**\n", *rows]) if rows else ""
 
 
 def _tasks(report: Report, most: int) -> str:

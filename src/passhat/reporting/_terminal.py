@@ -7,6 +7,7 @@ from passhat.reporting._conclusions import conclusions
 from passhat.reporting._console import Look
 from passhat.reporting._headline import head, headline
 from passhat.reporting._metrics import metrics
+from passhat.reporting._reading import reading
 from passhat.reporting._tables import failures, graders, tags, tasks
 from passhat.summary import Report
 
@@ -35,5 +36,6 @@ def render_terminal(
     tags(page, report)
     failures(page, report)
     graders(page, report)
+    reading(page, report)
     conclusions(page, report, run)
     return page.text()

@@ -35,7 +35,7 @@ def not_the_agents(evidence: Evidence) -> Iterator[Finding]:
     total = sum(faults.values())
     if total < _LARGE * reading.failed_read:
         return
-    parts = named(f"the {fault} ({number})" for fault, number in faults.items())
+    parts = named(f"the {fault}" + f" ({number})" * (len(faults) > 1) for fault, number in faults.items())
     yield Finding(
         "failures-not-the-agents",
         "warning",
