@@ -96,13 +96,12 @@ def test_runs_of_another_thing_are_no_looks(record: Record, other: dict[str, Any
 
 
 def test_the_same_changes_or_files_are_the_same_code_and_unknown_changes_are_not(record: Record) -> None:
-    for place, same in enumerate(
-        (
-            {"git": GitState("c0ffee", True, "d1")},
-            {"git": GitState("c0ffee", True), "files": {"agent.py": "f1"}},
-            {"git": None, "files": {"agent.py": "f1"}},
-        )
-    ):
+    told: list[dict[str, Any]] = [
+        {"git": GitState("c0ffee", True, "d1")},
+        {"git": GitState("c0ffee", True), "files": {"agent.py": "f1"}},
+        {"git": None, "files": {"agent.py": "f1"}},
+    ]
+    for place, same in enumerate(told):
         record(16, day=3 * place + 1, **same)
         assert judged(record(16, day=3 * place + 2, **same)).looks == 2
     assert same_thing(Manifest(run_id="", suite="s", git=GitState("c0ffee", True))) is None

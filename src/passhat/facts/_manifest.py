@@ -67,7 +67,8 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True):
     baseline: str | None = None
     seed: int = 0
     order: Literal["task", "round", "shuffled"] = "round"
-    stop: Literal["full", "when-decided"] = "full"  # whether trials that can change no gate are left out
+    stop: Literal["full", "when-decided"] = "full"  # whether trials that can change no verdict are left out
+    batches: tuple[tuple[str, ...], ...] = ()  # tasks before each planned look at a comparison that may stop early
     concurrency: int = 1
     limits: Limits = Limits()
     missing_policy: str = "bound"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Literal, get_args
 
 import msgspec
@@ -33,14 +33,20 @@ class PlannedTrial(msgspec.Struct, frozen=True):
 
 
 def plan(
-    tasks: Sequence[Task], trials: int, *, order: Order = "round", seed: int = 0, arms: Sequence[str] = ("",)
+    tasks: Sequence[Task],
+    trials: int,
+    *,
+    order: Order = "round",
+    seed: int = 0,
+    arms: Sequence[str] = ("",),
+    batches: Sequence[Collection[str]] = (),
 ) -> list[PlannedTrial]:
     """All trials of a run in the order in which they are to start.
 
     ``order="task"`` runs all trials of a task before the next task. "round" runs trial 0 of every task, then trial 1
     of every task, so that a drift of the provider meets all tasks alike. "shuffled" is a seeded shuffle. In the first
     two the arms of a comparison stand side by side, in an order drawn anew for each task and trial: neither is always
-    first.
+    first. ``batches`` of task ids run one whole batch after the other, each in the given order.
 
     >>> tasks = [Task("a"), Task("b")]
     >>> [(p.task.id, p.trial) for p in plan(tasks, 2, order="task")]
@@ -57,6 +63,9 @@ def plan(
     triples = [(task, trial, arm) for task, trial in pairs for arm in _drawn(arms, seed, task, trial)]
     if order == "shuffled":
         random.Random(derive_seed(seed, "order")).shuffle(triples)
+    if batches:
+        place = {task: batch for batch, ids in enumerate(batches) for task in ids}
+        triples.sort(key=lambda triple: place[triple[0].id])  # stable: the order within a batch stays
     return [
         PlannedTrial(task, trial, arm, derive_seed(seed, task.id, trial), position)
         for position, (task, trial, arm) in enumerate(triples)

@@ -128,11 +128,17 @@ class Runner:
         """Start no further trial; ``cut`` ends those that run, too. The first reason stands, but Ctrl-C beats it."""
         if self._state == "finished" or state == "interrupted":
             self._state, self._reason = state, reason
+        if self._stopping is not None:
+            self._stopping.give_up()
         if cut:
             self._cut.set()
 
     async def _work(self) -> None:
         for planned in self._todo:
+            if self._stopping is not None:
+                await self._stopping.ready(planned)
+                if self._state != "finished":
+                    return
             if self._stopping is not None and self._stopping.decided:
                 self._board.finished(self._writer.append(not_needed(planned), None))
                 continue

@@ -5,9 +5,10 @@ computes nothing of its own.
 """
 
 from passhat.summary._agreement import TrialKey, agreement, agreements, by_rater, key_of
+from passhat.summary._arm_looks import ArmCounts, ArmLook, arm_look, held_out_tasks, units_of
 from passhat.summary._exit_codes import ExitCode
 from passhat.summary._gates import Feasibility, gate_feasibility
-from passhat.summary._looks import EarlierLooks, same_thing
+from passhat.summary._looks import EarlierLooks, level_at, same_thing
 from passhat.summary._measure import unit_keys
 from passhat.summary._people import JudgedTrial, JudgedTrials, JudgeVersion, judged_trials
 from passhat.summary._published import with_published
@@ -40,6 +41,8 @@ from passhat.summary._title import is_rate_of_an_agent, quick_pass_at_1, title_o
 
 __all__ = [
     "Agreement",
+    "ArmCounts",
+    "ArmLook",
     "EarlierLooks",
     "ErrorRow",
     "Example",
@@ -68,19 +71,23 @@ __all__ = [
     "UsageTotals",
     "agreement",
     "agreements",
+    "arm_look",
     "by_rater",
     "can_settle",
     "flip_rate",
     "gate_feasibility",
+    "held_out_tasks",
     "is_rate_of_an_agent",
     "judged_trials",
     "key_of",
+    "level_at",
     "quick_pass_at_1",
     "same_thing",
     "settle",
     "summarize",
     "title_of",
     "unit_keys",
+    "units_of",
     "verdict_of_task",
     "with_published",
 ]
