@@ -66,6 +66,25 @@ def test_a_confusion_matrix_has_a_row_for_what_should_be_and_a_column_for_what_w
     assert '<td class="n good">18</td><td class="n warn">2</td>' in html
 
 
+def test_figures_of_classes_make_a_table_with_a_row_a_class(measured: Measured) -> None:
+    parts = tuple(
+        MetricValue(f"{head} of {label}", value, None, (value - 0.1, value + 0.1))
+        for label, value in (("billing", 0.5), (HOSTILE, 0.25))
+        for head in ("precision", "recall")
+    )
+    report = measured(MetricValue("accuracy", 0.4, parts=parts))
+    lines = squeezed(render_terminal(report, width=100))
+    start = lines.index("accuracy: classes over trials; intervals: tasks like these")
+    assert lines[start + 1 : start + 3] == ["precision recall", "billing 0.500 0.400–0.600 0.500 0.400–0.600"]
+    assert "precision of billing" not in " ".join(lines)
+    narrow = squeezed(render_terminal(report, width=40))
+    assert "billing 0.500 0.500" in narrow
+    assert "| billing | 0.500 | 0.400–0.600 | 0.500 | 0.400–0.600 |" in render_markdown(report)
+    assert ">billing</td><td" in render_html(report)
+    for text in (render_terminal(report), render_markdown(report), render_html(report)):
+        assert not re.search("[\x1b\u202e]", text)
+
+
 def test_a_large_matrix_is_a_list_of_what_is_mixed_up_most_often(measured: Measured) -> None:
     labels = [f"class-{n:02}" for n in range(20)]
     table = {label: {label: 5, labels[place - 1]: place} for place, label in enumerate(labels)}

@@ -17,6 +17,7 @@ _NAME = 40
 _LABEL = 20
 _LABELS = 12  # of a table that is shown as one; of more only what is mixed up most often
 _CONFUSIONS = 8
+_LEAST = 6  # columns that a label is cut to at most
 _PARTS = 24
 
 
@@ -25,6 +26,14 @@ class Figure(NamedTuple):
 
     value: MetricValue
     depth: int
+
+
+class ClassTable(NamedTuple):
+    """Parts that are the same figures of several classes: "recall of refund", "recall of exchange", …"""
+
+    title: str
+    heads: tuple[str, ...]
+    rows: tuple[tuple[str, tuple[MetricValue, ...]], ...]
 
 
 class CountTable(NamedTuple):
@@ -47,12 +56,30 @@ class CountTable(NamedTuple):
 
 
 def figures(report: Report) -> list[Figure]:
-    """Every metric, each followed by its parts."""
+    """Every metric, each followed by its parts, unless those make a table of classes."""
     return [
         figure
         for metric in report.metrics
-        for figure in (Figure(metric, 0), *(Figure(part, 1) for part in metric.parts[:_PARTS]))
+        for figure in (Figure(metric, 0), *(Figure(part, 1) for part in _lone_parts(metric)[:_PARTS]))
     ]
+
+
+def class_table(metric: MetricValue) -> ClassTable | None:
+    """The parts of a metric as a table of classes; None where they aren't the same figures of each."""
+    rows: dict[str, dict[str, MetricValue]] = {}
+    for part in metric.parts:
+        head, _, label = part.name.partition(" of ")
+        rows.setdefault(label, {})[head] = part
+    heads = tuple(next(iter(rows.values()), ()))
+    if "" in rows or len(heads) < 2 or any(tuple(row) != heads for row in rows.values()):
+        return None
+    return ClassTable(
+        f"{metric.name}: classes", heads, tuple((label, tuple(row.values())) for label, row in rows.items())
+    )
+
+
+def _lone_parts(metric: MetricValue) -> tuple[MetricValue, ...]:
+    return metric.parts if class_table(metric) is None else ()
 
 
 def count_tables(metric: MetricValue) -> Iterator[CountTable]:
@@ -64,7 +91,9 @@ def count_tables(metric: MetricValue) -> Iterator[CountTable]:
             continue
         rows = [*(label for label in known if label in table), *(row for row in table if row not in known)]
         others = sorted({column for row in table.values() for column in row} - set(known))
-        shown = [label for label in known if label in table or any(label in row for row in table.values())]
+        met = {column for row in table.values() for column, number in row.items() if number}
+        shown = [label for label in known if label in table or label in met]
+        others = [column for column in others if column in met]
         columns = [*shown, *others]
         yield CountTable(f"{metric.name}: {name}", tuple(rows), tuple(columns), table)
 
@@ -89,7 +118,7 @@ def levels_of(values: Sequence[MetricValue]) -> str:
 
 def left_out(metric: MetricValue) -> int:
     """How many parts of a metric aren't shown."""
-    return max(0, len(metric.parts) - _PARTS)
+    return max(0, len(_lone_parts(metric)) - _PARTS)
 
 
 def metrics(page: Page, report: Report) -> None:
@@ -109,6 +138,8 @@ def metrics(page: Page, report: Report) -> None:
         for text, style in _remarks(metric):
             page.bullet("·", DIM, (clean(metric.name, 60), STRONG), (f": {text}", style))
     for metric in report.metrics:
+        if (classes := class_table(metric)) is not None:
+            _classes(page, classes)
         for table in count_tables(metric):
             _matrix(page, table)
 
@@ -134,13 +165,34 @@ def _remarks(metric: MetricValue) -> Iterator[tuple[str, str]]:
             yield f"{clean(name.replace('_', ' '), 60)} {number}", DIM
 
 
+def _classes(page: Page, table: ClassTable) -> None:
+    """A row a class, each figure with its interval where there is room."""
+    like = any(part.tasks_like_these for _, parts in table.rows for part in parts)
+    page.heading(clean(table.title, 100), "over trials; intervals: tasks like these" if like else "over trials")
+    columns = [Column("", shrinks=True, most=_NAME)]
+    for head in table.heads:
+        columns += [Column(clean(head, _LABEL), "right"), *([Column("", drops=1)] * like)]
+    rows: list[list[Cell]] = []
+    for label, parts in table.rows[:_PARTS]:
+        cells: list[Cell] = [clean(label, 100)]
+        for part in parts:
+            cells += [Text(rate(part.value)), *([Text(span(part.tasks_like_these), DIM)] * like)]
+        rows.append(cells)
+    page.columns(columns, rows)
+    if len(table.rows) > _PARTS:
+        page.line((f"… {count(len(table.rows) - _PARTS, 'more class', 'more classes')}; see --json", DIM), indent=2)
+
+
 def _matrix(page: Page, table: CountTable) -> None:
     """A table of counts where it fits, else what is mixed up most often."""
-    width = sum(min(cell_len(clean(column)), _LABEL) + 2 for column in table.columns) + _LABEL
-    if len(table.columns) <= _LABELS and width <= page.width:
+    room = page.width - 2 - _LEAST - 2
+    width = sum(min(cell_len(clean(column)), _LEAST) + 2 for column in table.columns)
+    if len(table.columns) <= _LABELS and width <= room:
         page.heading(clean(table.title, 100), "rows: what should be; columns: what was; trials")
-        columns = [Column("", shrinks=True, most=_LABEL)]
-        columns += [Column(clean(column, _LABEL), "right", most=_LABEL) for column in table.columns]
+        columns = [Column("", shrinks=True, most=_LABEL, least=_LEAST)]
+        columns += [
+            Column(clean(column, _LABEL), "right", shrinks=True, most=_LABEL, least=_LEAST) for column in table.columns
+        ]
         page.columns(
             columns,
             [[clean(row, _LABEL), *(_count(table, row, column) for column in table.columns)] for row in table.rows],
