@@ -6,8 +6,10 @@ ended early. The format is described in docs/run-directory.md.
 
 from passhat.records._encode import SafeEncoder
 from passhat.records._errors import BadRecord, NewerSchema, RecordError, RunChanged, RunLocked, RunNotFound
+from passhat.records._folders import slug
 from passhat.records._labels import append_labels
 from passhat.records._lock import Holder
+from passhat.records._look import WorkspaceFile, workspace_files
 from passhat.records._pairs import Pair, PairSet
 from passhat.records._reader import RunReader
 from passhat.records._regrades import Regrade, RegradeHead, RegradeWriter
@@ -15,7 +17,7 @@ from passhat.records._resume import open_for_resume, resume_refusal
 from passhat.records._runs import RunEntry, find_run, list_runs
 from passhat.records._unpack import unpack_workspace
 from passhat.records._workspaces import KeptWorkspace, WorkspaceStore, archive_name
-from passhat.records._writer import RunWriter, WritePoint, slug
+from passhat.records._writer import RunWriter, WritePoint
 
 __all__ = [
     "BadRecord",
@@ -35,6 +37,7 @@ __all__ = [
     "RunReader",
     "RunWriter",
     "SafeEncoder",
+    "WorkspaceFile",
     "WorkspaceStore",
     "WritePoint",
     "append_labels",
@@ -45,4 +48,5 @@ __all__ = [
     "resume_refusal",
     "slug",
     "unpack_workspace",
+    "workspace_files",
 ]
