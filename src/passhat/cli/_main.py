@@ -20,6 +20,7 @@ from passhat.summary import ExitCode
 
 _COMMANDS = {
     "audit": "Test the tests of a suite, before money is spent.",
+    "calibrate": "Hold a judge against people, and correct its pass rate.",
     "compare": "Compare runs, arms or tables with a baseline: did it get better?",
     "gateway": "Play a scripted model to agents in any language.",
     "graduate": "Propose tasks that are proved for the regression suite.",

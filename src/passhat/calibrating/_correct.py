@@ -1,0 +1,141 @@
+"""The pass rate as people would have judged it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from passhat.calibrating import _refusing, _words
+from passhat.calibrating._quality import ends
+from passhat.calibrating._result import Correction, Estimate, Method
+from passhat.calibrating._weights import Weighed, by_unit, effective_table, plain, strata_of, table_of
+from passhat.stats import (
+    MIN_TASKS_POPULATION,
+    Corrected,
+    Refused,
+    Stratum,
+    clopper_pearson,
+    rogan_gladen,
+    rogan_gladen_by_task,
+    stratified_rate,
+    stratified_rate_by_task,
+    wilson,
+)
+
+
+class Asked(NamedTuple):
+    """What the correction is asked for: the run's trials, those that are labelled, and how."""
+
+    judged: Sequence[Weighed]
+    labelled: Sequence[Weighed]  # the same, or another run's
+    elsewhere: str  # the name of the other run; empty where the labels are of this one
+    level: float
+    population: bool  # whether the tasks may be taken for a sample
+
+
+def correct(asked: Asked) -> Correction:
+    """Correct the judge's rate, or say why that can't be done."""
+    judged = asked.judged
+    passed, total = sum(each.trial.judge for each in judged), len(judged)
+    raw = Estimate(passed / total, ends(wilson(passed, total, level=asked.level)), None, "Wilson of the verdicts")
+    people = None if asked.elsewhere else _people(asked)
+    refusal = _refused(asked)
+    if refusal is None:
+        try:
+            return _corrected(asked, raw, people)
+        except Refused as error:
+            refusal = _refusing.Refusal(str(error), _refusing.SAMPLE)
+    return Correction(judged=total, raw=raw, people=people, refused=refusal.reason, way_out=refusal.way_out)
+
+
+def _refused(asked: Asked) -> _refusing.Refusal | None:
+    read = [each for each in asked.labelled if each.weight is not None]
+    if not read:
+        return _refusing.Refusal("no trial has a verdict of people", _refusing.SAMPLE)
+    trials = [each.trial for each in (read if asked.elsewhere else asked.labelled)]
+    refusal = _refusing.changed(trials, [each.trial for each in asked.judged])
+    if refusal is None:
+        check = _refusing.biased_elsewhere if asked.elsewhere else _refusing.not_drawn
+        refusal = check(asked.labelled)
+    if refusal is None and not _read_whole(asked):
+        refusal = _refusing.no_better_than_chance(effective_table(asked.labelled), asked.level)
+    return refusal
+
+
+def _read_whole(asked: Asked) -> bool:
+    return not asked.elsewhere and all(each.weight is not None for each in asked.judged)
+
+
+def _people(asked: Asked) -> Estimate | None:
+    """What people say without the judge."""
+    if not plain(asked.judged):
+        return None
+    read = [each for each in asked.judged if each.weight]
+    if not read:
+        return None
+    passes = sum(each.passes for each in read)
+    known = clopper_pearson(passes, len(read), level=asked.level)
+    return Estimate(passes / len(read), ends(known), None, known.method)
+
+
+def _corrected(asked: Asked, raw: Estimate, people: Estimate | None) -> Correction:
+    method: Method = "Rogan–Gladen" if asked.elsewhere else "post-stratified"
+    item = _rogan_gladen(asked) if asked.elsewhere else stratified_rate(strata_of(asked.judged), level=asked.level)
+    by_task = _by_task(asked)
+    these = item.interval
+    few = _refusing.concentrated(asked.labelled)
+    if few is not None or asked.elsewhere:
+        # a judge that some tasks fool errs otherwise on other tasks; single items would hide that
+        if by_task is None:
+            raise Refused("the labels are of fewer than 3 tasks, too few to say how the judge does on others")
+        these = by_task.interval
+    spread = asked.population and len({each.trial.task for each in asked.judged}) >= MIN_TASKS_POPULATION
+    corrected = Estimate(
+        item.estimate, ends(these), ends(by_task.interval) if by_task is not None and spread else None, these.method
+    )
+    too_many, too_few = _errors(asked, item.estimate)
+    found = Correction(
+        judged=len(asked.judged),
+        raw=raw,
+        people=people,
+        corrected=corrected,
+        method=method,
+        passed_too_many=too_many,
+        failed_too_many=too_few,
+    )
+    return _words.explained(found, effective_table(asked.labelled), asked.elsewhere)
+
+
+def _rogan_gladen(asked: Asked) -> Corrected:
+    passed = sum(each.trial.judge for each in asked.judged)
+    return rogan_gladen(table_of(asked.labelled), passed, len(asked.judged), level=asked.level)
+
+
+def _by_task(asked: Asked) -> Corrected | None:
+    """The interval over tasks; None where fewer than 3 have labels."""
+    here = by_unit(asked.judged)
+    try:
+        if not asked.elsewhere:
+            return stratified_rate_by_task([strata_of(unit) for unit in here], level=asked.level)
+        counts = [(sum(each.trial.judge for each in unit), len(unit)) for unit in here]
+        return rogan_gladen_by_task([table_of(unit) for unit in by_unit(asked.labelled)], counts, level=asked.level)
+    except Refused:
+        return None
+
+
+def _errors(asked: Asked, estimate: float) -> tuple[float, float]:
+    """How many of the judged trials the judge passed, and failed, against people."""
+    total = len(asked.judged)
+    if asked.elsewhere:
+        (tp, missed), (slipped, tn) = table_of(asked.labelled)
+        too_many = total * (1 - estimate) * slipped / (slipped + tn)
+        too_few = total * estimate * missed / (tp + missed)
+        return too_many, too_few
+    _, passed, failed = strata_of(asked.judged)
+    wrong = [each for each in asked.judged if each.weight == 0 and each.passes is not each.trial.judge]
+    too_many = sum(each.trial.judge for each in wrong) + _share(passed, fails=True)
+    return too_many, sum(not each.trial.judge for each in wrong) + _share(failed, fails=False)
+
+
+def _share(stratum: Stratum, *, fails: bool) -> float:
+    return stratum.items * (1 - stratum.share if fails else stratum.share)

@@ -1,0 +1,89 @@
+"""What a reader has to know before relying on a calibration."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from passhat.calibrating._refusing import concentrated
+from passhat.calibrating._result import Correction, Counts, Quality
+from passhat.calibrating._weights import Weighed
+from passhat.summary import Finding
+
+MIN_LABELS = 50
+
+
+def findings(
+    counts: Counts, quality: Quality, correction: Correction, labelled: Sequence[Weighed], tuned: int
+) -> Iterator[Finding]:
+    """All findings but those on single strata."""
+    n = counts.labelled
+    if 0 < n < MIN_LABELS:
+        yield _warn("few-labels", f"{n} labels are few: below {MIN_LABELS} every figure here is rough")
+    if correction.refused and n:
+        yield _warn("refused", f"no corrected rate: {correction.refused}; {correction.way_out}")
+    if quality.kappa is None and n:
+        yield _note("kappa", "kappa is undefined: people, or the judge, gave all labelled trials one verdict")
+    chosen = n - counts.drawn
+    if chosen and counts.drawn:
+        yield _note(
+            "chosen", f"{chosen} of {n} labelled trials were chosen, not drawn: they speak for themselves alone"
+        )
+    elif chosen:
+        yield _warn(
+            "chosen",
+            f"all {n} labelled trials were chosen, not drawn: sensitivity, specificity and agreement are theirs, not "
+            "those of the run",
+        )
+    left = counts.unclear + counts.ties
+    if left:
+        yield _aside(left > 0.05 * (n + left), "unclear", _left_out(counts))
+    if n and counts.blind < n:
+        yield _warn(
+            "not-blind",
+            f"{n - counts.blind} of {n} labelled trials were read with the judge's verdict in sight, which flatters "
+            "the agreement: review with --blind",
+        )
+    few = concentrated(labelled)
+    if few is not None:
+        yield _warn(
+            "concentrated",
+            f"the labels keep to {few[0]} tasks, where chance would have reached about {few[1]:.0f}: the intervals "
+            "treat each task as one observation; spread labels over tasks",
+        )
+    yield from _unused(counts, tuned)
+
+
+def _left_out(counts: Counts) -> str:
+    parts = [f"{counts.unclear} unclear"] * bool(counts.unclear)
+    parts += [f"{counts.ties} on which raters are divided"] * bool(counts.ties)
+    total = counts.unclear + counts.ties
+    return (
+        f"{' and '.join(parts)} of {counts.labelled + total} read trials are left out; have a further person read them"
+    )
+
+
+def _unused(counts: Counts, tuned: int) -> Iterator[Finding]:
+    if counts.other_labels:
+        yield _note(
+            "whole-trials",
+            f"{counts.other_labels} labels judge whole trials that other graders decide too, and aren't used: label "
+            "the criterion itself (passhat review RUN --grader NAME)",
+        )
+    if counts.unknown or counts.errors:
+        parts = [f"could not tell in {counts.unknown} trials"] * bool(counts.unknown)
+        parts += [f"failed in {counts.errors}"] * bool(counts.errors)
+        yield _aside(True, "not-judged", f"the judge {' and '.join(parts)}: no rate here speaks of those")
+    if tuned:
+        yield _note("tuned", f"{tuned} trials of split tune stand apart")
+
+
+def _warn(rule: str, message: str) -> Finding:
+    return Finding(rule, "warning", message)
+
+
+def _note(rule: str, message: str) -> Finding:
+    return Finding(rule, "note", message)
+
+
+def _aside(warning: bool, rule: str, message: str) -> Finding:
+    return _warn(rule, message) if warning else _note(rule, message)

@@ -1,0 +1,149 @@
+"""When no corrected rate may be given, and what would give one."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from passhat.calibrating._weights import Weighed, grouped, plain, strata_of
+from passhat.stats import judge_quality
+from passhat.summary import JudgedTrial
+
+UNLIKELY = 0.001
+"""Labels that chance would spread so unevenly this rarely were not drawn by chance."""
+
+
+class Refusal(NamedTuple):
+    """Why there is no corrected rate, and the way out."""
+
+    reason: str
+    way_out: str
+
+
+SAMPLE = "have people read trials that chance draws (passhat review RUN --grader NAME --blind, or passhat sample RUN)"
+
+
+def changed(labelled: Sequence[JudgedTrial], judged: Sequence[JudgedTrial]) -> Refusal | None:
+    """Whether the labelled trials were judged by another version of the judge than those whose rate is asked for."""
+    versions = list(dict.fromkeys(each.version for each in (*labelled, *judged)))
+    if len(versions) < 2:
+        return None
+    here = list(dict.fromkeys(each.version for each in judged))
+    there = next((each for each in versions if each != here[0]), here[0])
+    what = ", ".join(here[0].changes(there)) or "its version"
+    where = "within the run" if len(here) > 1 else "between the labelled and the judged trials"
+    return Refusal(
+        f"the judge changed {where}: {what}",
+        "judge all trials with one version (passhat regrade RUN), and calibrate that one with --grades",
+    )
+
+
+def not_drawn(weighed: Sequence[Weighed]) -> Refusal | None:
+    """Whether labels were picked, so that they say nothing of the trials that nobody read."""
+    known, *rest = strata_of(weighed)
+    unread = [each for each in rest if each.items and not each.labels]
+    if known.labels and sum(each.items for each in unread) and not any(each.labels for each in rest):
+        reason = (
+            f"all {known.labels:.0f} labels are of trials that were picked (failed, disputed, or by hand): they "
+            f"say nothing of the {sum(each.items for each in unread)} that nobody read"
+        )
+        return Refusal(reason, SAMPLE)
+    for verdict in (True, False):
+        group = [each for each in weighed if each.trial.judge is verdict and each.weight != 0]
+        if plain(group) and _uneven(group, [each.trial.passed is True for each in group]):
+            drawn = [each for each in group if each.weight]
+            passed, all_passed = (sum(each.trial.passed is True for each in some) for some in (drawn, group))
+            word = "passed" if verdict else "failed"
+            reason = (
+                f"the labels called random are none: of {len(group)} trials that the judge {word} {all_passed} passed "
+                f"as a whole, of the {len(drawn)} labelled ones {passed}"
+            )
+            return Refusal(reason, SAMPLE)
+    return None
+
+
+def biased_elsewhere(weighed: Sequence[Weighed]) -> Refusal | None:
+    """Whether another run's labels can't tell sensitivity and specificity."""
+    refusal = not_drawn(weighed)
+    if refusal is not None:
+        return refusal
+    if not plain(weighed):
+        drawn = sum(bool(each.weight) for each in weighed)
+        read = sum(each.weight is not None for each in weighed)
+        reason = f"{read - drawn} of {read} labels there are of trials that were picked" if drawn < read else ""
+        return Refusal(
+            f"{reason or 'the labels there were drawn with unequal chances'}: sensitivity and specificity have to come "
+            "from a plain random sample",
+            SAMPLE,
+        )
+    if _uneven(weighed, [each.trial.judge for each in weighed]):
+        drawn_ones = [each for each in weighed if each.weight]
+        passed, all_passed = (sum(each.trial.judge for each in group) for group in (drawn_ones, weighed))
+        return Refusal(
+            f"the labels called random are none: the judge passed {passed} of {len(drawn_ones)} labelled trials, and "
+            f"{all_passed} of all {len(weighed)}",
+            SAMPLE,
+        )
+    return None
+
+
+def no_better_than_chance(table: Sequence[Sequence[int]], level: float) -> Refusal | None:
+    """Whether the labels don't show that sensitivity + specificity is above 1."""
+    (tp, missed), (slipped, tn) = table
+    found = judge_quality(table, level=level).better_than_chance
+    if found is not None and found > 0:
+        return None
+    more = "label more trials drawn by chance, or mend the judge"
+    if found is None:
+        word, group = ("fail", "pass") if not slipped + tn else ("pass", "fail")
+        return Refusal(
+            f"people {group} all {tp + missed + slipped + tn} labelled trials: how the judge does where people {word} "
+            "isn't known",
+            more,
+        )
+    return Refusal(
+        f"the labels don't show that the judge is better than chance: sensitivity {tp}/{tp + missed} + specificity "
+        f"{tn}/{tn + slipped} − 1 may be as low as {found:.2f}",
+        more,
+    )
+
+
+def _uneven(group: Sequence[Weighed], marks: Sequence[bool]) -> bool:
+    """Whether a draw without replacement would hold as few, or as many, marked trials less often than `UNLIKELY`."""
+    drawn = [mark for each, mark in zip(group, marks, strict=True) if each.weight]
+    n, marked, total = len(drawn), sum(marks), len(marks)
+    if not n or n == total or marked in (0, total):
+        return False
+    seen = sum(drawn)
+    ways = {
+        x: math.comb(marked, x) * math.comb(total - marked, n - x)
+        for x in range(max(0, n - total + marked), min(n, marked) + 1)
+    }
+    all_ways = sum(ways.values())
+    low, high = sum(w for x, w in ways.items() if x <= seen), sum(w for x, w in ways.items() if x >= seen)
+    return 2 * min(low, high) / all_ways < UNLIKELY
+
+
+def concentrated(weighed: Sequence[Weighed]) -> tuple[int, float] | None:
+    """(labelled tasks, tasks that as many labels drawn by chance would reach) where labels keep to few tasks."""
+    tasks = grouped(weighed, lambda each: each.trial.task)
+    drawn = sum(bool(each.weight) for each in weighed)
+    total = len(weighed)
+    if not drawn:
+        return None
+    reached = sum(any(each.weight for each in members) for members in tasks.values())
+    expected = math.fsum(1 - _none_of(len(members), drawn, total) for members in tasks.values())
+    return (reached, expected) if reached < 0.8 * expected else None
+
+
+def _none_of(size: int, drawn: int, total: int) -> float:
+    """The chance that none of ``size`` trials is among so many drawn."""
+    if drawn > total - size:
+        return 0.0
+    return math.exp(
+        math.lgamma(total - size + 1)
+        + math.lgamma(total - drawn + 1)
+        - math.lgamma(total - size - drawn + 1)
+        - math.lgamma(total + 1)
+    )

@@ -1,0 +1,70 @@
+"""The judge on parts of the trials: a pooled figure can hide a part on which it errs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from passhat.calibrating._correct import Asked, correct
+from passhat.calibrating._quality import quality_of
+from passhat.calibrating._result import Correction, Dimension, Stratum
+from passhat.calibrating._weights import Weighed
+from passhat.stats import adjust_p, boschloo
+from passhat.summary import Finding
+
+MIN_LABELS = 10
+"""With fewer labels a part has no corrected rate."""
+
+
+def names_of(each: Weighed, by: Dimension) -> tuple[str, ...]:
+    """The parts to which a trial belongs."""
+    trial = each.trial
+    if by == "tag":
+        return trial.tags
+    return ((trial.arm if by == "arm" else trial.task if by == "task" else trial.family) or "",)
+
+
+def strata(asked: Asked, by: Sequence[Dimension]) -> Iterator[Stratum]:
+    """A row for each part of the labelled run that has labels and isn't all of it: by ``by``, then by name."""
+    for dimension in by:
+        names = sorted({name for each in asked.labelled for name in names_of(each, dimension)} - {""})
+        for name in names:
+            members = [each for each in asked.labelled if name in names_of(each, dimension)]
+            if len(members) < len(asked.labelled) and any(each.weight is not None for each in members):
+                yield _stratum(asked, members, dimension, name)
+
+
+def _stratum(asked: Asked, members: Sequence[Weighed], by: Dimension, name: str) -> Stratum:
+    quality = quality_of(members, asked.level)
+    found: Correction | None = None
+    if not asked.elsewhere and quality.labels >= MIN_LABELS:
+        found = correct(asked._replace(judged=members, labelled=members, population=False))
+    return Stratum(
+        by=by,
+        name=name,
+        judged=len(members),
+        quality=quality,
+        raw=sum(each.trial.judge for each in members) / len(members),
+        corrected=None if found is None else found.corrected,
+    )
+
+
+def uneven(rows: Sequence[Stratum], whole: tuple[tuple[int, int], tuple[int, int]], error: float) -> Iterator[Finding]:
+    """Parts on which the judge errs more, or less, than on the rest, at a false-discovery rate of ``error``."""
+    tested: list[tuple[Stratum, int, float]] = []
+    for row in rows:
+        for people in (0, 1):
+            wrong, total = row.quality.table[people][1 - people], sum(row.quality.table[people])
+            other, rest = whole[people][1 - people] - wrong, sum(whole[people]) - total
+            if total and rest:
+                tested.append((row, people, boschloo(total, wrong, rest, other)))
+    for (row, people, _), q in zip(tested, adjust_p([p for *_, p in tested]), strict=True):
+        if q <= error:
+            wrong, total = row.quality.table[people][1 - people], sum(row.quality.table[people])
+            other, rest = whole[people][1 - people] - wrong, sum(whole[people]) - total
+            verbs = ("fails", "pass") if people == 0 else ("passes", "fail")
+            yield Finding(
+                "uneven",
+                "warning",
+                f"{row.by} {row.name}: the judge {verbs[0]} {wrong} of {total} trials that people {verbs[1]}, "
+                f"elsewhere {other} of {rest}: read its corrected rate there, not the pooled one",
+            )

@@ -1,0 +1,143 @@
+"""Which judged trials a label speaks for.
+
+Trials that somebody, or a rule, chose to read speak for themselves alone. Those that chance drew speak for the rest:
+given the chosen ones, they are a random sample of the others.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from typing import NamedTuple
+
+from passhat.stats import Stratum
+from passhat.summary import JudgedTrial
+
+
+class Weighed(NamedTuple):
+    """A judged trial; ``weight`` is None where nobody read it, 0 where it speaks for itself alone."""
+
+    trial: JudgedTrial
+    weight: float | None
+
+    @property
+    def passes(self) -> bool:
+        """Whether people pass it."""
+        return self.trial.people == "pass"
+
+
+def weigh(trials: Sequence[JudgedTrial]) -> list[Weighed]:
+    """Give each drawn trial the weight 1 / probability (1 for all where the probabilities are equal).
+
+    Where some drawn trials lack a probability that others have, they speak for themselves alone.
+    """
+    drawn = [each for each in trials if _clear(each) and each.drawn]
+    chances = {each.probability for each in drawn}
+    equal = len(chances) < 2
+
+    def weight(trial: JudgedTrial) -> float | None:
+        if not _clear(trial):
+            return None
+        if not trial.drawn:
+            return 0.0
+        if equal:
+            return 1.0
+        return 1 / trial.probability if trial.probability else 0.0
+
+    return [Weighed(trial, weight(trial)) for trial in trials]
+
+
+def _clear(trial: JudgedTrial) -> bool:
+    return trial.people in ("pass", "fail")
+
+
+def strata_of(weighed: Iterable[Weighed]) -> list[Stratum]:
+    """Three strata: trials that speak for themselves; the rest that the judge passed; the rest that it failed."""
+    groups: list[list[Weighed]] = [[], [], []]
+    for each in weighed:
+        groups[0 if each.weight == 0 else 1 if each.trial.judge else 2].append(each)
+    return [
+        Stratum(float(sum(each.passes for each in groups[0])), float(len(groups[0])), len(groups[0])),
+        *(_rest(group) for group in groups[1:]),
+    ]
+
+
+def _rest(group: Sequence[Weighed]) -> Stratum:
+    read = [(each.weight, each.passes) for each in group if each.weight is not None]
+    weights = [weight for weight, _ in read]
+    plain = all(weight == 1 for weight in weights)
+    return Stratum(
+        math.fsum(weight for weight, passes in read if passes),
+        math.fsum(weights),
+        len(group),
+        None if plain else math.fsum(weight * weight for weight in weights),
+    )
+
+
+def by_unit(weighed: Iterable[Weighed]) -> list[list[Weighed]]:
+    """The trials by task; those of tasks of one family together."""
+    return list(grouped(weighed, lambda each: each.trial.family or ("", each.trial.task)).values())
+
+
+def grouped(weighed: Iterable[Weighed], key: Callable[[Weighed], Hashable]) -> dict[Hashable, list[Weighed]]:
+    """The trials by a key, in the order in which the keys first came."""
+    found: dict[Hashable, list[Weighed]] = {}
+    for each in weighed:
+        found.setdefault(key(each), []).append(each)
+    return found
+
+
+def table_of(weighed: Iterable[Weighed]) -> list[list[int]]:
+    """Labelled trials. Rows: people pass, fail; columns: the judge passes, fails."""
+    table = [[0, 0], [0, 0]]
+    for each in weighed:
+        if each.weight is not None:
+            table[not each.passes][not each.trial.judge] += 1
+    return table
+
+
+def plain(weighed: Iterable[Weighed]) -> bool:
+    """Whether all labels weigh the same, as those of a plain random sample do."""
+    return {each.weight for each in weighed} <= {None, 1.0}
+
+
+class Cell(NamedTuple):
+    """Trials that labels stand for, and the sum of the squares of what each label stands for."""
+
+    trials: float
+    squares: float
+
+
+def full_table(weighed: Sequence[Weighed]) -> list[list[Cell]]:
+    """All judged trials as labels tell of them: each drawn label stands for its share of the trials that nobody chose.
+
+    A verdict of the judge without a drawn label stays without the trials that nobody read.
+    """
+    strata = strata_of(weighed)
+    sums = [[[0.0, 0.0], [0.0, 0.0]], [[0.0, 0.0], [0.0, 0.0]]]
+    for each in weighed:
+        if each.weight is None:
+            continue
+        rest = strata[1 if each.trial.judge else 2]
+        stands = 1.0 if each.weight == 0 else each.weight * rest.items / rest.labels
+        cell = sums[not each.passes][not each.trial.judge]
+        cell[0] += stands
+        cell[1] += stands * stands
+    return [[Cell(*cell) for cell in row] for row in sums]
+
+
+def effective_table(weighed: Sequence[Weighed]) -> list[list[int]]:
+    """A table of equal labels that says as much as the weighted ones: each row has its effective number of labels."""
+    if plain(weighed):
+        return table_of(weighed)
+    return [effective_row(row) for row in full_table(weighed)]
+
+
+def effective_row(row: Sequence[Cell]) -> list[int]:
+    """Two cells as whole, equally weighted labels (Kish's number, rounded down)."""
+    total, squares = sum(cell.trials for cell in row), sum(cell.squares for cell in row)
+    if not total:
+        return [0, 0]
+    size = max(1, math.floor(total * total / squares + 1e-9))
+    first = round(row[0].trials / total * size)
+    return [first, size - first]

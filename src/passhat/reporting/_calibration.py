@@ -1,0 +1,195 @@
+"""A judge beside people, as an engineer reads it: the table, both rates, why they differ, where it errs, what next."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rich.text import Text
+
+from passhat.calibrating import Calibration, Estimate, Quality, Share, Stratum
+from passhat.reporting._blocks import BAD, DIM, GOOD, STRONG, WARN, Cell, Column, Page
+from passhat.reporting._console import Look
+from passhat.reporting._text import clean, count, rate, span
+
+_BAR = 21
+_ROWS = 12
+
+
+def render_calibration(found: Calibration, *, width: int = 80, color: bool = False, unicode: bool = True) -> str:
+    """The calibration as text for a terminal ``width`` columns wide."""
+    page = Page(Look(width, color, unicode))
+    counts = found.counts
+    page.line((f"{clean(found.grader, 60)} beside people", STRONG), (f"  {clean(found.run, 80)}", DIM))
+    how = "drawn by chance" if counts.drawn == counts.labelled else f"{counts.drawn} of them drawn by chance"
+    where = "" if found.labels_from == found.run else f" in {clean(found.labels_from, 80)}"
+    if counts.labelled:
+        page.line(
+            f"{counts.labelled:,} of {counts.judged:,} judged trials have a verdict of people{where}, {how}; "
+            f"{counts.tasks_labelled} of {count(counts.tasks, 'task')}",
+            indent=2,
+        )
+        page.gap()
+        _table(page, found.quality)
+        page.gap()
+        _quality(page, found.quality)
+        _raters(page, found)
+    else:
+        page.line(f"none of {counts.judged:,} judged trials has a verdict of people{where}", indent=2)
+    _rates(page, found)
+    _strata(page, found.strata)
+    _findings(page, found)
+    _next(page, found)
+    return page.text()
+
+
+def _table(page: Page, quality: Quality) -> None:
+    (pp, pf), (fp, ff) = quality.table
+    columns = [Column(""), Column("judge passes", "right"), Column("judge fails", "right"), Column("all", "right")]
+    rows: list[list[Cell]] = [
+        ["people pass", Text(str(pp), GOOD), Text(str(pf), BAD if pf else DIM), str(pp + pf)],
+        ["people fail", Text(str(fp), BAD if fp else DIM), Text(str(ff), GOOD), str(fp + ff)],
+        [Text("all", DIM), str(pp + fp), str(pf + ff), str(quality.labels)],
+    ]
+    page.columns(columns, rows)
+
+
+def _quality(page: Page, quality: Quality) -> None:
+    (pp, pf), (fp, ff) = quality.table
+
+    def row(name: str, share: Share, text: str) -> list[Cell]:
+        said = text if share.n else "no label speaks to it"
+        return [name, Text(rate(share.estimate), STRONG), span(share.interval), Text(said, DIM)]
+
+    rows: list[list[Cell]] = [
+        row("sensitivity", quality.sensitivity, f"it passes {pp} of {pp + pf} that people pass"),
+        row("specificity", quality.specificity, f"it fails {ff} of {fp + ff} that people fail"),
+        row("precision, pass", quality.precision, f"people pass {pp} of {pp + fp} that it passes"),
+        row("precision, fail", quality.precision_fail, f"people fail {ff} of {pf + ff} that it fails"),
+        row("agreement", quality.agreement, f"{pp + ff} of {quality.labels}"),
+        ["kappa", Text(_signed(quality.kappa), STRONG), _signed_span(quality), Text("agreement beyond chance", DIM)],
+    ]
+    columns = [Column(""), Column("", "right"), Column("interval", "right"), Column("", drops=1)]
+    page.columns(columns, rows)
+    if quality.weighted:
+        text = (
+            "each label counts for the trials that it stands for: shares are those of the run, counts the labels read"
+        )
+        page.line((text, DIM), indent=2)
+
+
+def _signed(value: float | None) -> str:
+    return "undefined" if value is None else f"{value:.3f}"
+
+
+def _signed_span(quality: Quality) -> str:
+    ends = quality.kappa_interval
+    if ends is None:
+        return "–"
+    return span(ends) if ends[0] >= 0 else f"{ends[0]:.3f} to {ends[1]:.3f}".replace("-", "−")
+
+
+def _raters(page: Page, found: Calibration) -> None:
+    for pair in found.raters[:3]:
+        kappa = "kappa undefined" if pair.kappa is None else f"kappa {pair.kappa:.3f} {span(pair.interval)}"
+        names = " and ".join(clean(name, 30) for name in pair.raters)
+        text = f"people among themselves: {names} agree on {pair.agreed} of {pair.n}, {kappa}"
+        page.line((text, DIM), indent=2)
+
+
+def _rates(page: Page, found: Calibration) -> None:
+    correction = found.correction
+    page.heading("Pass rate", f"of {count(correction.judged, 'judged trial')}; intervals at {found.level * 100:g} %")
+    wide = correction.corrected is not None and correction.corrected.tasks_like_these is not None
+    columns = [Column(""), Column("rate", "right"), Column("these tasks", "right")]
+    columns += [Column("tasks like these", "right", drops=1)] * wide
+    columns += [Column("0" + " " * (_BAR - 2) + "1", drops=2), Column("", drops=3)]
+
+    def row(name: str, known: Estimate | None, style: str, aside: str) -> list[Cell]:
+        these = None if known is None else known.these_tasks
+        cells: list[Cell] = [name, Text(rate(None if known is None else known.estimate), style), span(these)]
+        cells += [span(None if known is None else known.tasks_like_these)] * wide
+        return [*cells, Text(_bar(known), style or DIM), Text(aside, DIM)]
+
+    rows = [row("by the judge", correction.raw, "", "each verdict taken as true")]
+    if correction.people is not None:
+        rows.append(row("by people alone", correction.people, "", f"{found.counts.drawn} labels"))
+    if correction.corrected is not None:
+        rows.append(row("corrected", correction.corrected, STRONG, correction.method or ""))
+    page.columns(columns, rows)
+    if correction.corrected is None:
+        page.gap()
+        page.bullet("no corrected rate:", WARN, f"{clean(correction.refused, 600)}.")
+        page.bullet("way out:", DIM, f"{clean(correction.way_out, 400)}.")
+    else:
+        page.gap()
+        page.line(clean(correction.why, 1500), indent=2)
+
+
+def _bar(known: Estimate | None) -> str:
+    if known is None:
+        return ""
+    ends = (known.these_tasks[0], known.estimate, known.these_tasks[1])
+    low, middle, high = (round(value * (_BAR - 1)) for value in ends)
+    return "".join("●" if at == middle else "─" if low <= at <= high else " " for at in range(_BAR)).rstrip()
+
+
+def _strata(page: Page, rows: Sequence[Stratum]) -> None:
+    if not rows:
+        return
+    page.heading("By part", "a pooled figure can hide one on which the judge errs")
+    columns = [Column("", shrinks=True, most=30), Column("labels", "right"), Column("sensitivity", "right")]
+    columns += [Column("specificity", "right"), Column("kappa", "right", drops=2)]
+    columns += [Column("judge", "right", drops=1), Column("corrected", "right"), Column("interval", "right", drops=3)]
+    shown = sorted(rows, key=lambda row: (-row.quality.labels, row.by, row.name))[:_ROWS]
+    cells: list[list[Cell]] = []
+    for row in sorted(shown, key=lambda row: (row.by, row.name)):
+        quality, corrected = row.quality, row.corrected
+        cells.append(
+            [
+                f"{row.by} {clean(row.name, 60)}",
+                f"{quality.labels}/{row.judged}",
+                _of(quality.sensitivity, quality.table[0][0], sum(quality.table[0])),
+                _of(quality.specificity, quality.table[1][1], sum(quality.table[1])),
+                "–" if quality.kappa is None else f"{quality.kappa:.2f}",
+                rate(row.raw, 2),
+                Text(rate(None if corrected is None else corrected.estimate, 2), STRONG),
+                span(None if corrected is None else corrected.these_tasks, 2),
+            ]
+        )
+    page.columns(columns, cells)
+    if len(rows) > _ROWS:
+        page.line((f"… {len(rows) - _ROWS} more parts with fewer labels (--json has all)", DIM), indent=2)
+
+
+def _of(share: Share, part: int, whole: int) -> str:
+    return f"{rate(share.estimate, 2)} {part}/{whole}" if whole else "–"
+
+
+def _findings(page: Page, found: Calibration) -> None:
+    shown = [each for each in found.findings if each.rule != "refused"]
+    if not shown:
+        return
+    page.heading("Findings")
+    for finding in shown:
+        style = WARN if finding.severity == "warning" else DIM
+        page.bullet(f"{finding.severity:<7}", style, clean(finding.message, 600))
+
+
+def _next(page: Page, found: Calibration) -> None:
+    reachable = [each for each in found.needed if each.labels is not None]
+    if found.counts.labelled and not found.needed:
+        return
+    page.heading("Next")
+    run = clean(found.labels_from, 80)
+    if not found.counts.labelled:
+        page.line("have people read trials that chance draws, without seeing the judge’s verdicts:", indent=2)
+        page.whole(f"passhat review {run} --grader {clean(found.grader, 40)} --blind", 4)
+        return
+    for each in reachable:
+        more = (each.labels or 0) - found.counts.labelled
+        page.bullet("-", DIM, f"{count(more, 'more label')} ({each.labels:,} in all) narrow it to ±{each.width / 2:g}")
+    beyond = next((each for each in found.needed if each.labels is None), None)
+    if beyond is not None:
+        whose = "this run" if found.labels_from == found.run else "labels elsewhere"
+        text = f"±{beyond.width / 2:g} is out of reach of {whose}: it takes more trials, not only more labels"
+        page.bullet("-", DIM, text)

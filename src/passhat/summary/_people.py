@@ -1,0 +1,178 @@
+"""What people say of trials that a grader judged: one verdict a trial, and how far the two agree."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from typing import Literal, NamedTuple
+
+import msgspec
+
+from passhat.facts import Grade, Label, Role, TrialRecord, standing
+
+PeopleSay = Literal["pass", "fail", "unclear", "tie"]
+_DRAWN = ("random", "weighted")
+_Key = tuple[str, str, int]
+
+
+class JudgeVersion(msgspec.Struct, frozen=True):
+    """What has to stay the same for a judge's errors to stay the same; for a grader without a model its code alone.
+
+    ``reported`` are the models that the provider says answered. ``rubric``, ``prompt`` and ``code`` are hashes.
+    """
+
+    code: str = ""
+    kind: str = ""
+    models: tuple[str, ...] = ()
+    reported: tuple[str, ...] = ()
+    rubric: str = ""
+    prompt: str = ""
+    temperature: float | None = None
+
+    @classmethod
+    def of(cls, grade: Grade) -> JudgeVersion:
+        """The version that gave a grade."""
+        judged = grade.judged
+        if judged is None:
+            return cls(code=grade.version or "")
+        return cls(
+            kind=f"{judged.kind} over the {judged.over}",
+            models=judged.models,
+            reported=tuple(sorted(judged.reported)),
+            rubric=judged.rubric,
+            prompt=judged.prompt,
+            temperature=judged.temperature,
+        )
+
+    def changes(self, other: JudgeVersion) -> tuple[str, ...]:
+        """What differs, in words: "the rubric (3f2a to 90bc)"."""
+        names = {"code": "the grader's code", "kind": "the kind of judge", "models": "the model asked"}
+        names |= {"reported": "the model that answered", "rubric": "the rubric", "prompt": "the prompt"}
+        names |= {"temperature": "the temperature"}
+        return tuple(
+            f"{words} ({_short(getattr(self, name))} and {_short(getattr(other, name))})"
+            for name, words in names.items()
+            if getattr(self, name) != getattr(other, name)
+        )
+
+
+def _short(value: object) -> str:
+    if isinstance(value, tuple):
+        return ", ".join(map(str, value)) or "unknown"
+    return "not set" if value is None else str(value)[:20] or "unknown"
+
+
+class JudgedTrial(NamedTuple):
+    """A trial that the grader passed or failed, and what people say of it; ``people`` is None where nobody read it.
+
+    ``drawn``: it was read because chance chose it, with ``probability`` (None: the same for all). Else somebody, or a
+    rule, chose it, or nobody read it.
+    """
+
+    arm: str
+    task: str
+    trial: int
+    family: str | None
+    tags: tuple[str, ...]
+    judge: bool
+    passed: bool | None
+    version: JudgeVersion
+    people: PeopleSay | None
+    drawn: bool
+    probability: float | None
+    blind: bool
+
+
+class JudgedTrials(NamedTuple):
+    """All trials of a run as one grader judged them.
+
+    ``unknown`` counts trials in which it couldn't tell, ``errors`` those in which it failed, ``other_labels`` the
+    labels of whole trials in which other graders decide too: they say nothing of this one. ``tuned`` counts trials of
+    split *tune* that stand apart.
+    """
+
+    trials: tuple[JudgedTrial, ...]
+    unknown: int
+    errors: int
+    other_labels: int
+    tuned: int
+    seen: tuple[str, ...]  # the graders of the run
+
+    @property
+    def table(self) -> tuple[tuple[int, int], tuple[int, int]]:
+        """Rows: people pass, people fail. Columns: the judge passes, fails. Unclear and tied trials are left out."""
+        cells = Counter((each.people, each.judge) for each in self.trials)
+        return (cells["pass", True], cells["pass", False]), (cells["fail", True], cells["fail", False])
+
+
+def judged_trials(records: Iterable[TrialRecord], labels: Iterable[Label], grader: str) -> JudgedTrials:
+    """Put people's verdicts beside those of the grader named ``grader``.
+
+    A label counts for the criterion that it names. One of the whole trial counts where no other grade decides that
+    trial, for then its verdict is the grader's. Several raters: the verdict that more than half of them gave; without
+    one the trial is a tie. Tasks of split *tune* stand apart where there are others.
+    """
+    own, whole = _by_trial(labels, grader)
+    trials: list[tuple[str, JudgedTrial]] = []
+    unknown = errors = other = 0
+    seen: dict[str, None] = {}
+    for record in records:
+        seen.update(dict.fromkeys(grade.name for grade in record.grades))
+        grade = next((grade for grade in record.grades if grade.name == grader), None)
+        if grade is None or not record.counts:
+            continue
+        key = (record.arm, record.task, record.trial)
+        said = own.get(key, [])
+        if not said and key in whole:
+            said = whole[key] if _alone(record, grade) else []
+            other += len(whole[key]) if not said else 0
+        if grade.passed is None:
+            errors, unknown = errors + (grade.error is not None), unknown + (grade.error is None)
+            continue
+        trials.append((record.split, _trial(record, grade, said)))
+    apart = [trial for split, trial in trials if split != "tune"]
+    kept = apart or [trial for _, trial in trials]
+    return JudgedTrials(tuple(kept), unknown, errors, other, len(trials) - len(kept), tuple(seen))
+
+
+def _by_trial(labels: Iterable[Label], grader: str) -> tuple[dict[_Key, list[Label]], dict[_Key, list[Label]]]:
+    """The labels of the criterion, and those of whole trials."""
+    own: dict[_Key, list[Label]] = {}
+    whole: dict[_Key, list[Label]] = {}
+    for label in standing(labels):
+        if label.grader in ("", grader):
+            group = own if label.grader else whole
+            group.setdefault((label.arm, label.task, label.trial), []).append(label)
+    return own, whole
+
+
+def _alone(record: TrialRecord, grade: Grade) -> bool:
+    """Whether the grade alone made the trial pass or fail."""
+    deciding = [each for each in record.grades if each.role is not Role.ADVISORY]
+    return deciding == [grade] and record.passed is grade.passed
+
+
+def _trial(record: TrialRecord, grade: Grade, said: Sequence[Label]) -> JudgedTrial:
+    drawn = bool(said) and all(label.sample in _DRAWN for label in said)
+    chances = {label.probability for label in said}
+    return JudgedTrial(
+        arm=record.arm,
+        task=record.task,
+        trial=record.trial,
+        family=record.family,
+        tags=record.tags,
+        judge=bool(grade.passed),
+        passed=record.passed,
+        version=JudgeVersion.of(grade),
+        people=_majority(said),
+        drawn=drawn,
+        probability=chances.pop() if drawn and len(chances) == 1 else None,
+        blind=bool(said) and all(label.blind for label in said),
+    )
+
+
+def _majority(said: Sequence[Label]) -> PeopleSay | None:
+    if not said:
+        return None
+    [(verdict, votes)] = Counter(label.verdict for label in said).most_common(1)
+    return verdict if 2 * votes > len(said) else "tie"

@@ -1,0 +1,364 @@
+"""A judge beside people: the table, one verdict a trial, the correction, and when it is refused."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+import numpy as np
+import pytest
+
+from passhat.calibrating import Calibration, CalibrationError, Labelled, calibrate
+from passhat.facts import Grade, Judged, JudgeSample, Label, Role, Status, TrialRecord
+from passhat.stats import post_stratified, rogan_gladen
+from passhat.summary import ExitCode
+
+from .worlds import JUDGE, World, labelled, simulate
+
+RATES = np.tile([0.2, 0.4, 0.6, 0.8, 1.0], 6)
+
+
+def world(seed: int = 5, **errors: float) -> World:
+    return simulate(np.random.default_rng(seed), RATES, 10, **errors)
+
+
+def drawn(n: int = 60, seed: int = 6) -> list[int]:
+    places: list[int] = np.random.default_rng(seed).choice(300, n, replace=False).tolist()
+    return places
+
+
+def rules(found: Calibration) -> set[str]:
+    return {each.rule for each in found.findings}
+
+
+def message(found: Calibration, rule: str) -> str:
+    return next(each.message for each in found.findings if each.rule == rule)
+
+
+def test_the_table_counts_labelled_trials_and_the_rate_is_post_stratified() -> None:
+    made = world()
+    places = drawn()
+    found = calibrate(labelled(made, made.labels(places)), JUDGE)
+    human, judge = made.human.flat[places], made.judge.flat[places]
+    table = (
+        (int((human & judge).sum()), int((human & ~judge).sum())),
+        (int((~human & judge).sum()), int((~human & ~judge).sum())),
+    )
+    assert found.quality.table == table
+    assert found.quality.sensitivity.estimate == table[0][0] / sum(table[0])
+    assert found.quality.precision_fail.estimate == table[1][1] / (table[0][1] + table[1][1])
+    expected = post_stratified(table, int(made.judge.sum()), 300)
+    corrected = found.correction.corrected
+    assert corrected is not None
+    assert corrected.estimate == pytest.approx(expected.estimate)
+    assert corrected.these_tasks == pytest.approx((expected.interval.low, expected.interval.high))
+    assert corrected.tasks_like_these is not None
+    assert corrected.tasks_like_these[0] < corrected.these_tasks[0]
+    assert found.correction.people is not None
+    assert found.correction.people.estimate == human.mean()
+    assert found.exit_code is ExitCode.FINE
+    assert found.correction.method == "post-stratified"
+
+
+def test_the_report_says_why_the_rates_differ() -> None:
+    made = world()
+    found = calibrate(labelled(made, made.labels(drawn())), JUDGE)
+    (_, missed), (slipped, tn) = found.quality.table
+    why = found.correction.why
+    assert f"passes {slipped / (slipped + tn) * 100:.0f} % ({slipped} of {slipped + tn}) of what people fail" in why
+    assert f"({missed} of " in why
+    assert "people’s rate is lower" in why
+    assert "takes each verdict as true" in why
+    too_many, too_few = found.correction.passed_too_many, found.correction.failed_too_many
+    corrected = found.correction.corrected
+    assert too_many is not None
+    assert too_few is not None
+    assert corrected is not None
+    assert found.correction.raw.estimate - corrected.estimate == pytest.approx((too_many - too_few) / 300)
+
+
+def test_labels_of_another_suite_correct_by_rogan_and_gladen() -> None:
+    made, other = world(), world(8)
+    labels = other.labels(drawn())
+    found = calibrate(labelled(made, []), JUDGE, elsewhere=labelled(other, labels, "other"))
+    expected = rogan_gladen(found.quality.table, int(made.judge.sum()), 300)
+    corrected = found.correction.corrected
+    assert corrected is not None
+    assert corrected.estimate == pytest.approx(expected.estimate)
+    assert corrected.these_tasks[0] <= expected.interval.low + 1e-9
+    assert corrected.these_tasks[1] >= expected.interval.high - 1e-9
+    assert found.correction.method == "Rogan–Gladen"
+    assert (found.run, found.labels_from) == ("run", "other")
+    assert "On the labelled trials of other the judge passes" in found.correction.why
+    assert "If it errs here as it does there" in found.correction.why
+
+
+def _said(*verdicts: str, **fields: Any) -> list[Label]:
+    """One trial, read by several."""
+    told: dict[str, Any] = {"sample": "random", "blind": True, "grader": JUDGE} | fields
+    return [Label("t0", 0, verdict, f"rater{i}", "", **told) for i, verdict in enumerate(verdicts)]  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("verdicts", "counted"),
+    [
+        (("pass",), (1, 0, 0)),
+        (("pass", "pass", "fail"), (1, 0, 0)),
+        (("pass", "pass", "unclear"), (1, 0, 0)),
+        (("pass", "fail"), (0, 0, 1)),
+        (("pass", "unclear"), (0, 0, 1)),
+        (("pass", "fail", "unclear"), (0, 0, 1)),
+        (("unclear",), (0, 1, 0)),
+        (("unclear", "unclear", "fail"), (0, 1, 0)),
+    ],
+)
+def test_raters_decide_by_majority_and_ties_and_unclear_ones_are_counted_apart(
+    verdicts: tuple[str, ...], counted: tuple[int, int, int]
+) -> None:
+    counts = calibrate(labelled(world(), _said(*verdicts)), JUDGE).counts
+    assert (counts.labelled, counts.unclear, counts.ties) == counted
+
+
+def test_unclear_and_tied_trials_are_said() -> None:
+    made = world()
+    labels = [*made.labels(drawn()), *_said("pass", "fail", "unclear")]
+    labels = [label for label in labels if (label.task, label.trial) != ("t0", 0) or label.rater != "ann"]
+    text = message(calibrate(labelled(made, labels), JUDGE), "unclear")
+    assert text.startswith("1 on which raters are divided of")
+
+
+def test_agreement_of_people_among_themselves_is_beside_the_judges() -> None:
+    made = world()
+    labels = [*made.labels(drawn()), *made.labels(drawn()[:20], rater="ben")]
+    [pair] = calibrate(labelled(made, labels), JUDGE).raters
+    assert (pair.raters, pair.n, pair.agreed, pair.kappa) == (("ann", "ben"), 20, 20, 1.0)
+
+
+def test_a_label_of_the_whole_trial_counts_where_the_judge_alone_decides_it() -> None:
+    made = world()
+    whole = made.labels(drawn(), grader="")
+    assert calibrate(labelled(made, whole), JUDGE).counts.labelled == 60
+    more = [
+        msgspec.structs.replace(record, grades=(*record.grades, Grade(True, name="refunds")))
+        for record in made.records()
+    ]
+    found = calibrate(Labelled("run", more, whole), JUDGE)
+    assert (found.counts.labelled, found.counts.other_labels) == (0, 60)
+    assert "60 labels judge whole trials that other graders decide too" in message(found, "whole-trials")
+    assert found.exit_code is ExitCode.INCOMPLETE
+    aside = [
+        msgspec.structs.replace(record, grades=(*record.grades, Grade(True, name="refunds", role=Role.ADVISORY)))
+        for record in made.records()
+    ]
+    assert calibrate(Labelled("run", aside, whole), JUDGE).counts.labelled == 60
+
+
+def test_picked_labels_alone_are_refused_with_the_way_out() -> None:
+    made = world()
+    failed = [place for place in range(300) if not made.judge.flat[place]][:50]
+    found = calibrate(labelled(made, made.labels(failed, sample="failed")), JUDGE)
+    assert found.correction.corrected is None
+    assert found.correction.refused.startswith("all 50 labels are of trials that were picked")
+    assert "passhat review RUN --grader NAME --blind" in found.correction.way_out
+    assert found.exit_code is ExitCode.UNDECIDED
+    assert {"refused", "chosen"} <= rules(found)
+
+
+def test_picked_trials_speak_for_themselves_and_drawn_ones_for_the_rest() -> None:
+    """Reading every failure beside a random sample doesn't bend the rate; taking all labels for random would."""
+    biases, naive = [], []
+    for seed in range(40):
+        made = world(seed)
+        failed = [place for place in range(300) if not made.judge.flat[place]]
+        rest = np.random.default_rng(seed).choice([p for p in range(300) if p not in set(failed)], 40, replace=False)
+        labels = [*made.labels(failed, sample="failed"), *made.labels(rest)]
+        found = calibrate(labelled(made, labels), JUDGE)
+        assert found.correction.corrected is not None
+        biases.append(found.correction.corrected.estimate - made.rate)
+        human = made.human.flat[[*failed, *rest]]
+        naive.append(float(human.mean()) - made.rate)
+        assert found.quality.weighted
+    assert abs(np.mean(biases)) < 0.02
+    assert np.mean(naive) < -0.15
+
+
+def test_unequal_chances_are_weighed() -> None:
+    """Half of the labels come from the 60 trials of the hardest tasks: each label says its chance."""
+    errors, naive, held = [], [], 0
+    for seed in range(60):
+        rng = np.random.default_rng(seed)
+        made = world(seed)
+        hard = [place for place in range(300) if RATES[place // 10] == 0.2]
+        easy = [place for place in range(300) if RATES[place // 10] != 0.2]
+        labels = made.labels(rng.choice(hard, 30, replace=False), sample="weighted", probability=30 / 60)
+        labels += made.labels(rng.choice(easy, 30, replace=False), sample="weighted", probability=30 / 240)
+        found = calibrate(labelled(made, labels), JUDGE).correction.corrected
+        plain = calibrate(labelled(made, [msgspec.structs.replace(x, probability=None) for x in labels]), JUDGE)
+        assert found is not None
+        assert plain.correction.corrected is not None
+        errors.append(found.estimate - made.rate)
+        naive.append(plain.correction.corrected.estimate - made.rate)
+        held += found.these_tasks[0] <= RATES.mean() <= found.these_tasks[1]
+    assert abs(np.mean(errors)) < 0.02
+    assert np.mean(naive) < -0.05
+    assert held / 60 >= 0.93 - 3.1 * 0.033
+
+
+def test_a_random_sample_that_is_none_is_found_out() -> None:
+    made, other = world(), world(8)
+    passed = [place for place in range(300) if other.judge.flat[place]][:60]
+    found = calibrate(labelled(made, []), JUDGE, elsewhere=labelled(other, other.labels(passed), "other"))
+    assert "the labels called random are none: the judge passed 60 of 60" in found.correction.refused
+
+
+def test_picked_labels_of_another_run_are_refused() -> None:
+    made, other = world(), world(8)
+    labels = [*other.labels(drawn()), *other.labels([0, 1, 2], sample="disputed", rater="ben")]
+    found = calibrate(labelled(made, []), JUDGE, elsewhere=labelled(other, labels, "other"))
+    assert "of trials that were picked: sensitivity and specificity have to come from" in found.correction.refused
+
+
+def test_a_judge_that_may_be_a_coin_is_refused() -> None:
+    made = world(sensitivity=0.5, specificity=0.5)
+    found = calibrate(labelled(made, made.labels(drawn())), JUDGE)
+    assert found.correction.refused.startswith("the labels don't show that the judge is better than chance")
+    assert found.correction.people is not None
+
+
+def test_labels_of_passes_alone_say_nothing_of_the_judge_on_failures() -> None:
+    made = simulate(np.random.default_rng(1), np.ones(30), 10)
+    found = calibrate(labelled(made, made.labels(drawn())), JUDGE)
+    assert found.correction.refused.startswith("people pass all 60 labelled trials")
+
+
+JUDGED = Judged(
+    kind="rubric",
+    over="answer",
+    models=("p/a",),
+    rubric="r1",
+    prompt="p1",
+    samples=(JudgeSample("pass", reported="a-1"),),
+)
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"rubric": "r2"}, "the rubric (r1 and r2)"),
+        ({"prompt": "p2"}, "the prompt (p1 and p2)"),
+        ({"models": ("p/b",)}, "the model asked (p/a and p/b)"),
+        ({"samples": (JudgeSample("pass", reported="a-2"),)}, "the model that answered (a-1 and a-2)"),
+        ({"temperature": 0.0}, "the temperature (not set and 0.0)"),
+    ],
+)
+@pytest.mark.parametrize("within", [True, False], ids=["within the run", "between two runs"])
+def test_a_changed_judge_is_refused_and_the_change_named(change: dict[str, Any], words: str, within: bool) -> None:
+    made = world()
+    changed = msgspec.structs.replace(JUDGED, **change)
+
+    def judged_by(records: list[TrialRecord], *by: Judged) -> list[TrialRecord]:
+        return [
+            msgspec.structs.replace(
+                record, grades=(msgspec.structs.replace(record.grades[0], judged=by[place % len(by)]),)
+            )
+            for place, record in enumerate(records)
+        ]
+
+    labels = made.labels(drawn())
+    if within:
+        found = calibrate(Labelled("run", judged_by(made.records(), JUDGED, changed), labels), JUDGE)
+    else:
+        other = Labelled("other", judged_by(made.records(), changed), labels)
+        found = calibrate(Labelled("run", judged_by(made.records(), JUDGED), []), JUDGE, elsewhere=other)
+    assert found.correction.corrected is None
+    assert words in found.correction.refused
+    assert "passhat regrade RUN" in found.correction.way_out
+    same = calibrate(Labelled("run", judged_by(made.records(), JUDGED), labels), JUDGE)
+    assert same.correction.corrected is not None
+
+
+def test_strata_show_where_the_judge_errs_and_are_never_only_pooled() -> None:
+    rng = np.random.default_rng(2)
+    made = simulate(rng, RATES, 10, specificity=0.95)
+    made.judge[:10][~made.human[:10]] = True  # on ten tasks it passes everything that people fail
+    records = [
+        msgspec.structs.replace(record, tags=("refund",) if int(record.task[1:]) < 10 else ("other",))
+        for record in made.records()
+    ]
+    found = calibrate(Labelled("run", records, made.labels(drawn(150))), JUDGE)
+    refund = next(row for row in found.strata if row.name == "refund")
+    other = next(row for row in found.strata if row.name == "other")
+    assert refund.quality.specificity.estimate == 0
+    assert other.quality.specificity.estimate is not None
+    assert other.quality.specificity.estimate > 0.8
+    assert other.corrected is not None
+    assert message(found, "uneven").startswith("tag ")
+    assert any("refund: the judge passes" in each.message for each in found.findings)
+
+
+def test_few_labels_sight_of_the_verdict_and_few_tasks_are_warned_of() -> None:
+    made = world()
+    whole_tasks = [task * 10 + trial for task in (0, 1, 2, 3) for trial in range(10)]
+    found = calibrate(labelled(made, made.labels(whole_tasks, blind=False)), JUDGE)
+    assert {"few-labels", "not-blind", "concentrated"} <= rules(found)
+    assert "keep to 4 tasks, where chance would have reached about 2" in message(found, "concentrated")
+    corrected = found.correction.corrected
+    assert corrected is not None
+    assert corrected.these_tasks == corrected.tasks_like_these
+    assert "jackknife over tasks" in corrected.method
+
+
+def test_picked_by_hand_tasks_are_a_sample_of_nothing() -> None:
+    made = world()
+    found = calibrate(labelled(made, made.labels(drawn())), JUDGE, hand_picked=True).correction.corrected
+    assert found is not None
+    assert found.tasks_like_these is None
+
+
+def test_the_number_of_labels_for_a_width_is_about_right() -> None:
+    made = simulate(np.random.default_rng(3), np.tile(RATES, 10), 10)  # 3000 trials
+    places = np.random.default_rng(4).choice(3000, 100, replace=False)
+    first = calibrate(labelled(made, made.labels(places)), JUDGE)
+    need = next(each for each in first.needed if each.width == 0.10)
+    assert need.labels is not None
+    more = np.random.default_rng(5).choice(3000, need.labels, replace=False)
+    corrected = calibrate(labelled(made, made.labels(more)), JUDGE).correction.corrected
+    assert corrected is not None
+    assert corrected.these_tasks[1] - corrected.these_tasks[0] == pytest.approx(0.10, abs=0.02)
+
+
+def test_trials_without_a_verdict_of_the_judge_are_told_apart() -> None:
+    made = world()
+    records = made.records()
+    records[0] = msgspec.structs.replace(records[0], grades=(Grade(None, name=JUDGE),), passed=None)
+    records[1] = msgspec.structs.replace(records[1], grades=(Grade(None, name=JUDGE, error="boom"),), passed=None)
+    found = calibrate(Labelled("run", records, made.labels(drawn())), JUDGE)
+    assert (found.counts.judged, found.counts.unknown, found.counts.errors) == (298, 1, 1)
+    assert "could not tell in 1 trials and failed in 1" in message(found, "not-judged")
+
+
+def test_a_grader_that_judged_nothing_is_named_with_those_that_did() -> None:
+    made = world()
+    with pytest.raises(CalibrationError, match="no grader 'tune' judged a trial of it; its graders are: 'tone'"):
+        calibrate(labelled(made, []), "tune")
+    record = TrialRecord("t", 0, Status.UNRESOLVED, None, grades=(Grade(None, name=JUDGE),))
+    with pytest.raises(CalibrationError, match="passed or failed no trial"):
+        calibrate(Labelled("run", [record], []), JUDGE)
+
+
+def test_tuned_tasks_stand_apart() -> None:
+    made = world()
+    records = [
+        msgspec.structs.replace(record, split="tune" if record.task in ("t0", "t1") else "holdout")
+        for record in made.records()
+    ]
+    found = calibrate(Labelled("run", records, made.labels(drawn())), JUDGE)
+    assert found.counts.judged == 280
+    assert "20 trials of split tune stand apart" in message(found, "tuned")
+
+
+def test_everything_read_needs_no_judge() -> None:
+    made = world(sensitivity=0.5, specificity=0.5)
+    found = calibrate(labelled(made, made.labels(range(300), sample="picked")), JUDGE).correction.corrected
+    assert found is not None
+    assert found.estimate == pytest.approx(made.rate)
