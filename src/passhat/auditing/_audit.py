@@ -15,8 +15,7 @@ from passhat.auditing._plays_rules import grader_findings, reference_findings, r
 from passhat.auditing._rules import AuditError, AuditFinding, settle
 from passhat.auditing._steps import Mutator
 from passhat.auditing._text_rules import task_findings
-from passhat.running import entrance
-from passhat.running._own_loop import own_loop
+from passhat.running import entrance, own_loop
 from passhat.summary import ExitCode
 
 if TYPE_CHECKING:
@@ -98,7 +97,7 @@ def audit(
             return audit(suite, times=times, seed=seed, elsewhere=elsewhere, through=opened, progress=progress)
     suite.activate()
     tasks = suite.load_tasks()
-    bench = Bench(suite, through.gateway, seed=seed)
+    bench = Bench(suite, through, seed=seed)
     mutator = Mutator(tasks, seed)
 
     async def play_all() -> list[TaskPlays]:

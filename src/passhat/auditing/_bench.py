@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-import dataclasses
-import os
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from passhat.auditing._state import State, state_of
-from passhat.facts import ErrorInfo, Grade, Role, Status, Task, Transcript, derive_seed
+from passhat.facts import ErrorInfo, Grade, Role, Status, Task, Transcript
 from passhat.graders import grader_names
-from passhat.running._inline import InlineExecutor, World
-from passhat.running._models import Model
-from passhat.running._plan import PlannedTrial
-from passhat.running._verdict import judge
+from passhat.graders.judge import judges_in
+from passhat.running import SingleTrials
 
 if TYPE_CHECKING:
-    from passhat.gateway import Gateway
+    from passhat.running import Entrance
     from passhat.suite import Suite
 
 Agent = Callable[[Any], Any]
@@ -57,46 +54,38 @@ class Played:
 class Bench:
     """Plays stand-ins on the tasks of a suite, in this process. No model answers: a request is an error."""
 
-    def __init__(self, suite: Suite, gateway: Gateway, *, seed: int) -> None:
-        from passhat.gateway import Script
-
-        def silent(*trial: Any) -> Script:
-            return Script([])
-
+    def __init__(self, suite: Suite, through: Entrance, *, seed: int) -> None:
+        suite = _without_judges(suite)
         self.suite = suite
         self.seed = seed
         self.plays = 0
         self.graders = grader_names(suite.graders)
-        self._world = World(
-            agents={},
-            graders=tuple(suite.graders),
-            grader_names=self.graders,
-            prepare=suite.prepare,
-            environment=suite.environment,
-            template=suite.template_path(),
-            limits=suite.limits,
-            gateway=gateway,
-            model=Model(silent, "scripted"),
-            host=dict(os.environ),
-            pass_env=tuple(suite.pass_env),
-            set_env=suite.set_env,
-        )
+        self._trials = SingleTrials(suite, through, answers="nobody", seed=seed)
 
     async def play(self, task: Task, agent: Agent, *, number: int = 0, twice: bool = False) -> Played:
         """One trial of ``task`` by ``agent``, graded, and graded a second time when asked."""
         self.plays += 1
-        executor = InlineExecutor(dataclasses.replace(self._world, agents={"": agent}))
-        planned = PlannedTrial(task, number, "", derive_seed(self.seed, task.id, number), 0)
-        try:
-            acted = await executor.act(planned)
-            try:
-                state = state_of(acted.workspace)
-                graded = acted.status not in (Status.ENVIRONMENT_ERROR, Status.PROVIDER_ERROR)
-                grades = await executor.grade(planned, acted) if graded else ()
-                again = await executor.grade(planned, acted) if graded and twice else ()
-            finally:
-                acted.release()
-        finally:
-            await executor.close()
-        passed = judge(acted.status, grades, graded=bool(grades)).passed
-        return Played(acted.status, acted.error, acted.output, acted.transcript, state, grades, passed, again)
+        state: State = {}
+
+        def look(workspace: Path | None) -> None:
+            nonlocal state
+            state = state_of(workspace)
+
+        tried = await self._trials.run_async(task, number, agent=agent, look=look, grade_twice=twice)
+        record = tried.record
+        return Played(
+            status=record.status,
+            error=record.error,
+            output=record.output,
+            transcript=tried.transcript,
+            state=state,
+            grades=record.grades,
+            passed=record.passed,
+            again=tried.again,
+        )
+
+
+def _without_judges(suite: Suite) -> Suite:
+    """The suite with the graders that ask no model: a judge's opinion of a stand-in costs money and proves nothing."""
+    by_code = [grader for grader in suite.graders if not any(judges_in([grader]))]
+    return suite if len(by_code) == len(suite.graders) else suite.replace(graders=by_code)

@@ -96,15 +96,14 @@ async def _judge(bench: Bench, tasks: Sequence[Task]) -> dict[str, dict[str, lis
 
 
 def _main(file: str, name: str, seed: str, answer: str) -> None:
-    from passhat.running import entrance
-    from passhat.running._own_loop import own_loop
+    from passhat.running import entrance, own_loop
     from passhat.suite import discover
 
     with entrance() as through, own_loop() as loop:
         suite = discover(file, name)[0].suite
         suite.activate()
         tasks = suite.load_tasks()
-        found = loop.run(_judge(Bench(suite, through.gateway, seed=int(seed)), tasks))
+        found = loop.run(_judge(Bench(suite, through, seed=int(seed)), tasks))
         Path(answer).write_bytes(msgspec.json.encode(Elsewhere(_mark(suite, tasks), found)))
 
 

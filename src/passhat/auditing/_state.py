@@ -9,7 +9,7 @@ from contextlib import closing
 from pathlib import Path
 
 from passhat.facts import digest
-from passhat.running._workspaces import snapshot
+from passhat.running import snapshot
 
 State = Mapping[str, str]
 _MAGIC = b"SQLite format 3\0"

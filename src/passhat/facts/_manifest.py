@@ -77,6 +77,7 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True):
     undecided: Literal["pass", "fail"] | None = None
     tasks_hash: str = ""
     task_hashes: dict[str, str] = {}  # task id -> hash of everything that defines the task
+    input_hashes: dict[str, str] = {}  # task id -> hash of what the agent was asked
     duplicate_inputs: tuple[tuple[str, ...], ...] = ()  # groups of task ids that ask the same thing
     graders: dict[str, str] = {}  # name -> hash of its source
     files: dict[str, str] = {}  # project files that the agent's process imported -> hash

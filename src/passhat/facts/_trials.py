@@ -60,6 +60,7 @@ class TrialRecord(msgspec.Struct, frozen=True, omit_defaults=False):
     order: int = 0  # the position at which it was started in the run
     fingerprint: str = ""  # hash of what happened, without times and ids: equal for identical transcripts
     workspace: str | None = None
+    had_workspace: bool | None = None  # whether its agent left one, kept or not; None is unknown
 
     @property
     def counts(self) -> bool:

@@ -31,6 +31,7 @@ _NAMES = {
     "task_splits",
     "task_families",
     "task_hashes",
+    "input_hashes",
     "duplicate_inputs",
     "transcript",
 }

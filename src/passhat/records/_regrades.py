@@ -9,10 +9,11 @@ import secrets
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from types import TracebackType
+from typing import Any
 
 import msgspec
 
-from passhat.facts import SCHEMA, Grade, Status, TrialRecord
+from passhat.facts import RULES, SCHEMA, Grade, Grading, Status, TrialRecord
 from passhat.records._disk import make_folder, open_private, sync_folder, write_all
 from passhat.records._encode import SafeEncoder
 from passhat.records._errors import BadRecord, RecordError, disk_error
@@ -23,12 +24,17 @@ from passhat.records._writer import utc_now
 
 
 class RegradeHead(msgspec.Struct, frozen=True, kw_only=True):
-    """The first line: which graders (name -> hash of source) judged which run, and when (UTC, ISO 8601)."""
+    """The first line: which graders (name -> hash of source) judged which run, and when (UTC, ISO 8601).
+
+    ``only`` names those that judged anew, where others kept the grades that they gave in the run.
+    """
 
     id: str
     run_id: str
     graders: dict[str, str]
     at: str = ""
+    only: tuple[str, ...] = ()
+    isolation: str = ""
     schema: int = SCHEMA
 
 
@@ -62,6 +68,8 @@ class RegradeWriter:
         run_id: str,
         graders: dict[str, str],
         *,
+        only: tuple[str, ...] = (),
+        isolation: str = "",
         redact: Iterable[str] = (),
         now: Callable[[], datetime.datetime] = utc_now,
     ) -> RegradeWriter:
@@ -80,9 +88,8 @@ class RegradeWriter:
                 raise disk_error(error, path, "The run is as it was") from error
             break
         stamp = moment.isoformat(timespec="milliseconds")
-        writer = cls(
-            RegradeHead(id=name, run_id=run_id, graders=graders, at=stamp), path, descriptor, SafeEncoder(redact)
-        )
+        head = RegradeHead(id=name, run_id=run_id, graders=graders, at=stamp, only=only, isolation=isolation)
+        writer = cls(head, path, descriptor, SafeEncoder(redact))
         try:
             writer._write(writer.head)
             sync_folder(folder)
@@ -153,8 +160,9 @@ def read_regrade(path: Path) -> Iterator[Regrade]:
 def regraded(records: Iterable[TrialRecord], path: Path) -> Iterator[TrialRecord]:
     """The records with a regrade's verdicts in place of their own.
 
-    A trial that it couldn't judge, or didn't reach, has no verdict (*unresolved*) and says so in its notes. Both files
-    have one order as a rule, and then only one verdict at a time is in memory.
+    A trial that it couldn't judge, or didn't reach, has no verdict (*unresolved*) and says so in its notes; one that is
+    a failure whatever graders say, such as a time-out, stays one, without a score. Trials that no grader looks at stay
+    as they are. Both files have one order as a rule, and then only one verdict at a time is in memory.
     """
     verdicts = read_regrade(path)
     ahead: dict[Pair, Regrade] = {}
@@ -166,9 +174,14 @@ def regraded(records: Iterable[TrialRecord], path: Path) -> Iterator[TrialRecord
 
 
 def _with(record: TrialRecord, verdict: Regrade | None) -> TrialRecord:
+    grading = RULES[record.status].grading
+    if grading is Grading.NO:
+        return record
     if verdict is None or verdict.cannot:
         why = verdict.cannot if verdict else "the regrade didn't reach it"
-        changes = {"status": Status.UNRESOLVED, "passed": None, "score": None, "grades": ()}
+        changes: dict[str, Any] = {"score": None, "grades": ()}
+        if grading is not Grading.FOR_SCORE:
+            changes |= {"status": Status.UNRESOLVED, "passed": None}
         return msgspec.structs.replace(record, **changes, notes=(*record.notes, f"not judged again: {why}"))
     return msgspec.structs.replace(
         record, status=verdict.status, passed=verdict.passed, score=verdict.score, grades=verdict.grades

@@ -16,8 +16,8 @@ import zstandard
 
 from passhat.records._disk import TEMPORARY, make_folder, open_private
 from passhat.records._errors import disk_error
+from passhat.records._folders import slug
 from passhat.records._format import WORKSPACES
-from passhat.records._writer import slug
 
 SUFFIX = ".tar.zst"
 DIFF = "PASSHAT.diff"

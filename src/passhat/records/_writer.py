@@ -192,6 +192,45 @@ class RunWriter:
                 self.sync()
             return written
 
+    def grade_again(self, record: TrialRecord) -> TrialRecord:
+        """Have another line of a recorded trial wait, with other grades; `take_over` then puts it in place of the old.
+
+        Its transcript and its workspace are those of the old line. Raises ValueError for a trial without a line or one
+        that can't be recorded, and `RecordError` when it couldn't be written.
+        """
+        pair = (record.arm, record.task, record.trial)
+        with self._guard:
+            self._alive()
+            if pair not in self.completed:
+                raise ValueError(f"trial {record.trial} of task {record.task!r} has no record that could be replaced")
+            line, written = self._line(record)
+            try:
+                wait_beside(self.path, line)
+            except OSError as error:
+                raise disk_error(error, self.path, self._kept()) from error
+            return written
+
+    def take_over(self) -> int:
+        """Put the lines that `grade_again` left waiting in place of the old ones; how many there were.
+
+        A line that waits when the writer dies is taken over by the next one.
+        """
+        with self._guard:
+            self._alive()
+            self._check(verify=True)
+            self._lines.close()
+            try:
+                number = take_over(self.path)
+            except OSError as error:
+                raise self._break(disk_error(error, self.path, self._kept())) from error
+            self._lines = self._open(TRIALS, hashed=True)
+            if number:
+                self.tally, seen = Tally(), PairSet()
+                for _, record in Lines(self.path / TRIALS).parsed(decode_record):
+                    if seen.add((record.arm, record.task, record.trial)):
+                        self.tally.add(record)
+            return number
+
     def sync(self) -> None:
         """Make all that was appended durable, transcripts first. `append` does so itself, at most once a second."""
         with self._guard:

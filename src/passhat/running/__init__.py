@@ -1,27 +1,37 @@
 """Running trials: the small door `evaluate`, and whole suites.
 
 `evaluate` works in memory. `run` records a suite in a directory, `resume` goes on with one, `dry_run` says beforehand
-what a run would take. The gateway and the run directory are loaded only when a run begins.
+what a run would take. `SingleTrials` tries one task once and records nothing. The gateway and the run directory are
+loaded only when a run begins.
 """
 
+from passhat.running._check import check_run
 from passhat.running._dry_run import Expected, dry_run
 from passhat.running._entrance import Entrance, entrance
-from passhat.running._errors import Interrupted, ResumeRefused, RunError
+from passhat.running._errors import Interrupted, ModelSelectionError, ResumeRefused, RunError
 from passhat.running._eval_result import EvalResult, Published, Rates, TaskResult
 from passhat.running._evaluate import evaluate, evaluate_async
 from passhat.running._executor import Acted, Executor
+from passhat.running._judges import Bench, Judges, bench, judges_for
+from passhat.running._own_loop import own_loop
 from passhat.running._plan import Order, PlannedTrial, plan
 from passhat.running._progress import Progress, Totals
 from passhat.running._run import Run, resume, run, run_async
 from passhat.running._seeded import seeded
+from passhat.running._selecting import selected_model
+from passhat.running._single import SingleTrial, SingleTrials
+from passhat.running._workspaces import snapshot
 
 __all__ = [
     "Acted",
+    "Bench",
     "Entrance",
     "EvalResult",
     "Executor",
     "Expected",
     "Interrupted",
+    "Judges",
+    "ModelSelectionError",
     "Order",
     "PlannedTrial",
     "Progress",
@@ -30,15 +40,23 @@ __all__ = [
     "ResumeRefused",
     "Run",
     "RunError",
+    "SingleTrial",
+    "SingleTrials",
     "TaskResult",
     "Totals",
+    "bench",
+    "check_run",
     "dry_run",
     "entrance",
     "evaluate",
     "evaluate_async",
+    "judges_for",
+    "own_loop",
     "plan",
     "resume",
     "run",
     "run_async",
     "seeded",
+    "selected_model",
+    "snapshot",
 ]

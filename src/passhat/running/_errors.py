@@ -5,7 +5,8 @@ PasshatError
 │   └── ModelSelectionError  half of a model's name
 └── ResumeRefused        the suite is no longer the one that the run measured
 KeyboardInterrupt
-└── Interrupted          Ctrl-C ended a run, which can be resumed
+├── Interrupted          Ctrl-C ended a run, which can be resumed
+└── RegradeInterrupted   Ctrl-C ended a regrade, which is complete for the trials that it has
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from typing import TYPE_CHECKING
 from passhat.facts import AgentUnavailable, ErrorInfo, PasshatError, SimulatorError, message_of, traceback_of
 
 if TYPE_CHECKING:
+    from passhat.running._regraded import Regraded
     from passhat.running._run import Run
 
 _NOT_THE_AGENT = {AgentUnavailable: "environment", SimulatorError: "simulator"}
@@ -44,6 +46,14 @@ class Interrupted(KeyboardInterrupt):
     def __init__(self, run: Run) -> None:
         super().__init__(f"interrupted; continue with: passhat resume {run.run_id}")
         self.run = run
+
+
+class RegradeInterrupted(KeyboardInterrupt):
+    """Ctrl-C ended a regrade; ``regraded`` says what was judged until then."""
+
+    def __init__(self, regraded: Regraded) -> None:
+        super().__init__(f"interrupted; {regraded.unreached} trials were not judged again")
+        self.regraded = regraded
 
 
 def error_info(kind: str, error: BaseException) -> ErrorInfo:

@@ -236,6 +236,7 @@ class InlineTrial:
             model=model_that_answered(transcript),
             notes=tuple(self.notes),
             workspace=made,
+            diff=final.diff if self.world.graders else None,
             final=final,
             release=self._release,
         )

@@ -76,6 +76,7 @@ def describe_run(
         undecided=suite.undecided,
         tasks_hash=digest([task.hash for task in tasks]),
         task_hashes={task.id: task.hash for task in tasks},
+        input_hashes={task.id: task.input_hash for task in tasks},
         duplicate_inputs=duplicate_inputs(tasks),
         graders={name: source_version(grader) for name, grader in zip(names, suite.graders, strict=True)},
         files=project_files(root, suite.file),

@@ -43,7 +43,13 @@ class ProcessExecutor:
     """Runs each trial in a process of its own, forked warm where that is safe, else in a fresh interpreter."""
 
     def __init__(
-        self, world: World, suite: SuiteAddress, *, concurrency: int, mode: Literal["auto", "spawn"] = "auto"
+        self,
+        world: World,
+        suite: SuiteAddress,
+        *,
+        concurrency: int,
+        mode: Literal["auto", "spawn"] = "auto",
+        acting: bool = True,
     ) -> None:
         """Start the server: the suite is imported once in a process that is thrown away, and whatever makes isolation
         impossible is raised as `RunError`."""
@@ -55,7 +61,7 @@ class ProcessExecutor:
         access = ModelAccess(world.gateway.base_url, world.gateway.process_key)
         spec = ServerSpec(
             entry_file=suite.file,
-            loader="passhat.running._process_child:load",
+            loader=f"passhat.running._process_child:{'load' if acting else 'load_graders'}",
             load_payload={"file": suite.file, "name": suite.name},
             preload=(*_PRELOAD, *(() if world.judges is None else world.judges.modules())),
             warm_up=_WARM_UP,

@@ -65,6 +65,11 @@ def load(payload: Any, channel: Channel) -> None:
                     importlib.import_module(name)
 
 
+def load_graders(payload: Any, channel: Channel) -> None:
+    """Import the suite without its agents, which a regrade doesn't need."""
+    suite_at(msgspec.convert(payload, SuiteAddress))
+
+
 def act(payload: Any, channel: Channel) -> None:
     """One attempt: prepare, open, act, close."""
     Attempt(msgspec.convert(payload, ActOrder), channel).run()

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import functools
 import os
 import time
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -17,6 +19,7 @@ from passhat.facts import ErrorInfo, OutputText, Status, Transcript
 from passhat.isolation import Ended, Job, ProcessLimits, SealError, Slot, remove_tree, seal
 from passhat.running._calling import DeadlinePassed
 from passhat.running._executor import Acted
+from passhat.running._grading import diff_of
 from passhat.running._plan import PlannedTrial
 from passhat.running._process_orders import (
     Acting,
@@ -40,6 +43,19 @@ if TYPE_CHECKING:
 LOAD_SECONDS = 120.0  # for the import of the user's code in a trial's process
 _decoder = msgspec.json.Decoder(ActNews)
 _LIMITS = {"memory": "memory_bytes", "processes": "processes", "output": "output_bytes"}
+
+
+@dataclass(frozen=True)
+class Left:
+    """What grading needs to know of a trial beside what its agent left; ``diff`` and ``lost`` are a stored trial's."""
+
+    world: World
+    planned: PlannedTrial
+    suite: SuiteAddress
+    variables: Mapping[str, str]
+    before: dict[str, str] | None = None
+    diff: Mapping[str, str] | None = None
+    lost: Mapping[str, str] = field(default_factory=dict)
 
 
 class ProcessTrial:
@@ -168,6 +184,7 @@ class ProcessTrial:
     def settle(self, ended: Ended, slot: Slot, release: Callable[[], None]) -> Acted:
         """What it was, by the evidence; and what is left for the graders."""
         self.stop()
+        world = self.world
         status, error = self._status(ended)
         if self.acting and self.torn is not None and status is not Status.ENVIRONMENT_ERROR:
             self.notes.append(f"closing the environment failed: {self.torn.message}")
@@ -189,7 +206,8 @@ class ProcessTrial:
             model=model_that_answered(transcript),
             notes=tuple(self.notes),
             workspace=workspace,
-            final=(self, slot),
+            diff=functools.partial(diff_of, workspace, self.before, world.template) if world.graders else None,
+            final=(Left(world, self.planned, self.suite, self.variables, self.before), slot),
             release=release,
         )
 
@@ -226,9 +244,14 @@ class ProcessTrial:
         error = None if self.done is None else self.done.error
         return error if error is not None and error.kind == "output_bytes" else None
 
+    @property
+    def has_workspace(self) -> bool:
+        """Whether the trial said that it made one, or there is one."""
+        return self.made or os.path.lexists(self.place)
+
     def _sealed(self) -> tuple[Path | None, ErrorInfo | None]:
         """The workspace, safe to be looked at; None when the trial made none."""
-        if not self.made and not os.path.lexists(self.place):
+        if not self.has_workspace:
             return None, None
         try:
             if self.place.is_symlink() or not self.place.is_dir():

@@ -92,6 +92,15 @@ class Board:
         with self._telling() as watcher:
             watcher.started(planned, self.totals())
 
+    @property
+    def planned(self) -> int:
+        """How many trials there are in all."""
+        return self._planned
+
+    def begun(self) -> None:
+        """A trial is looked at again."""
+        self._running += 1
+
     def left(self) -> None:
         """A trial that began ended without a record, or is about to get one."""
         self._running -= 1

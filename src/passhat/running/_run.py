@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Coroutine, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Unpack
+from typing import TYPE_CHECKING, Any, Unpack
 
 from passhat.facts import Manifest, Status, Transcript, TrialRecord
+from passhat.running._asked import Asked, Options, Ways
 from passhat.running._errors import Interrupted
 from passhat.running._own_loop import own_loop
-from passhat.running._setup import Asked, Options, Ways, new_job, resumed_job
+from passhat.running._setup import new_job, resumed_job
 
 if TYPE_CHECKING:
     from passhat.records import RunReader
@@ -119,14 +120,24 @@ def resume(
 
 
 def drive(job: Job) -> Run:
-    """Run a job on a thread with a loop of its own, and wait. Ctrl-C reaches this thread only, never an agent's."""
+    """Run a job, and wait. Raises `Interrupted` after Ctrl-C."""
+    if on_thread(job.go, job.interrupt):
+        raise Interrupted(Run(job.writer.path))
+    return Run(job.writer.path)
+
+
+def on_thread(go: Callable[[], Coroutine[Any, Any, Any]], interrupt: Callable[[], None]) -> bool:
+    """Run ``go()`` on a thread with a loop of its own, and wait. Ctrl-C reaches this thread only, never an agent's.
+
+    Returns whether it was pressed: then ``interrupt()`` was called, which makes ``go()`` end early.
+    """
     over = threading.Event()
     raised: list[BaseException] = []
 
     def work() -> None:
         try:
             with own_loop() as runner:
-                runner.run(job.go())
+                runner.run(go())
         except BaseException as error:
             raised.append(error)
         finally:
@@ -138,10 +149,8 @@ def drive(job: Job) -> Run:
         over.wait()
     except KeyboardInterrupt:
         interrupted = True
-        job.interrupt()
+        interrupt()
         over.wait()  # a second Ctrl-C ends this wait: the run stays as a kill would leave it, resumable
     if raised:
         raise raised[0]
-    if interrupted:
-        raise Interrupted(Run(job.writer.path))
-    return Run(job.writer.path)
+    return interrupted

@@ -20,6 +20,7 @@ from passhat.running._executor import Executor
 from passhat.running._inline import InlineExecutor, World
 from passhat.running._job import Job
 from passhat.running._judges import Judges, choose_judges
+from passhat.running._looking import Looking, draw_batches
 from passhat.running._manifest import describe_run
 from passhat.running._measuring import measuring_of
 from passhat.running._models import Model, Tape, choose_model, led_to, secrets_of
@@ -27,7 +28,8 @@ from passhat.running._plan import Order, plan
 from passhat.running._progress import Board
 from passhat.running._runner import Rules
 from passhat.running._seen import Seen
-from passhat.running._stopping import Stopping, check_stopping
+from passhat.running._silence import silent_judges
+from passhat.running._stopping import GateStopping, Stopping, check_stopping
 from passhat.trial import ModelAccess
 
 if TYPE_CHECKING:
@@ -46,7 +48,9 @@ class Setup:
         *,
         selected: Select,
         model: Model | None = None,
+        silent: bool = False,
     ) -> None:
+        """``model`` stands in for the agent's. ``silent``: judges can't spend anything either."""
         asked.check()
         self.suite = suite
         self.asked = asked
@@ -54,6 +58,7 @@ class Setup:
         self._selected = selected
         self.template = suite.template_path()
         self.limits = asked.limits or suite.limits
+        self._silent = silent
         self.model = model or self._chosen_model()
         self.trials = asked.trials or suite.trials
         self.order: Order = asked.order or suite.order
@@ -72,6 +77,8 @@ class Setup:
     @functools.cached_property
     def judges(self) -> Judges | None:
         """Who judges. Raises `RunError` where a grader needs a model that nobody named."""
+        if self._silent:
+            return silent_judges(self.suite, self.host)
         return choose_judges(self.suite, self.asked.judge_model, self.model, self.host, tape=self._tape())
 
     def _tape(self) -> Tape | None:
@@ -106,6 +113,14 @@ class Setup:
             agents = self.suite.arms()
         return self._executor(self.world(gateway, agents), undo or ExitStack()), agents
 
+    def open_graders(self, gateway: Gateway, undo: ExitStack, names: Collection[str] = ()) -> Executor:
+        """An executor that only grades, by the graders of these names (all without one): agents aren't imported."""
+        world = self.world(gateway, {})
+        if names:
+            kept = [pair for pair in zip(world.grader_names, world.graders, strict=True) if pair[0] in names]
+            world = replace(world, grader_names=[name for name, _ in kept], graders=[grader for _, grader in kept])
+        return self._executor(world, undo, acting=False)
+
     def world(self, gateway: Gateway, agents: Mapping[str, Callable[..., Any]]) -> World:
         """What all trials share. Raises `RunError` for variables that can't be set."""
         from passhat.graders import grader_names
@@ -133,7 +148,7 @@ class Setup:
             raise RunError(f"Suite({suite.name!r}): {error}") from None
         return world
 
-    def _executor(self, world: World, undo: ExitStack) -> Executor:
+    def _executor(self, world: World, undo: ExitStack, *, acting: bool = True) -> Executor:
         isolation = self.asked.isolation
         if isolation == "inline":
             return InlineExecutor(world)
@@ -143,13 +158,13 @@ class Setup:
         refuse_inside()
         address = address_of(self.suite)
         mode: Literal["auto", "spawn"] = "spawn" if isolation == "spawn" else "auto"
-        executor = ProcessExecutor(world, address, concurrency=self.concurrency, mode=mode)
+        executor = ProcessExecutor(world, address, concurrency=self.concurrency, mode=mode, acting=acting)
         undo.callback(executor.shut)
         return executor
 
     def manifest(self, arms: Sequence[str], executor: Executor, **fixed: Any) -> Manifest:
         """What the run would measure."""
-        return describe_run(
+        described = describe_run(
             self.suite,
             self.tasks,
             arms=arms,
@@ -165,6 +180,9 @@ class Setup:
             containment=executor.containment,
             isolation_notes=executor.notes,
         )
+        if described.stop == "full" or len(arms) < 2:
+            return described
+        return msgspec.structs.replace(described, batches=draw_batches(described))
 
     @property
     def secrets(self) -> tuple[str, ...]:
@@ -176,7 +194,14 @@ class Setup:
         from passhat.records import WorkspaceStore
 
         manifest, asked = writer.manifest, self.asked
-        everything = plan(self.tasks, manifest.trials, order=manifest.order, seed=manifest.seed, arms=manifest.arms)
+        everything = plan(
+            self.tasks,
+            manifest.trials,
+            order=manifest.order,
+            seed=manifest.seed,
+            arms=manifest.arms,
+            batches=manifest.batches,
+        )
         todo = [planned for planned in everything if planned.key not in writer.completed]
         rules = Rules(
             concurrency=self.concurrency,
@@ -199,15 +224,20 @@ class Setup:
             store=store,
             earlier=writer.retried,
             seconds_before=manifest.seconds or 0.0,
-            stopping=self._stopping(manifest),
+            stopping=self._stopping(manifest, writer.path.parent.parent),
             measuring=measuring_of(self.suite.metrics, self.tasks),
         )
 
-    def _stopping(self, manifest: Manifest) -> Stopping | None:
+    def _stopping(self, manifest: Manifest, root: Path) -> Stopping | None:
+        from passhat.summary import EarlierLooks
+
         if manifest.stop == "full":
             return None
+        if manifest.batches:
+            return Looking(manifest)
         word = manifest.undecided or ("fail" if manifest.kind == "regression" else "pass")
-        return Stopping(self.suite.gates, self.tasks, manifest.trials, undecided_fails=word == "fail")
+        looks = EarlierLooks(manifest, root).of(self.suite.gates)
+        return GateStopping(self.suite.gates, self.tasks, manifest.trials, undecided_fails=word == "fail", looks=looks)
 
 
 def _first(asked: int | None, own: int | None) -> int:

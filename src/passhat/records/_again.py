@@ -1,0 +1,104 @@
+"""Recorded trials that a resume grades again: their new lines wait beside, and then replace the old ones at once.
+
+Until then every trial has the line that it had. A process that is killed in between loses nothing: what waits is taken
+over by the next writer of the run.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from pathlib import Path
+
+from passhat.records._disk import TEMPORARY, open_private, sync_folder, write_all
+from passhat.records._format import AGAIN, SUPERSEDED, TRIALS, decode_record
+from passhat.records._lines import Lines
+from passhat.records._pairs import Pair
+
+
+def wait_beside(run: Path, line: bytes) -> None:
+    """Add the new line of a trial to those that wait."""
+    descriptor = open_private(run / AGAIN, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+    try:
+        before = os.fstat(descriptor).st_size
+        try:
+            write_all(descriptor, line)
+        except BaseException:
+            os.ftruncate(descriptor, before)
+            raise
+    finally:
+        os.close(descriptor)
+
+
+def take_over(run: Path) -> int:
+    """Put the lines that wait in place of the old ones, which move to ``superseded.jsonl``. How many there were.
+
+    What is written is durable before anything is replaced, and doing it again after a crash changes nothing more.
+    """
+    waiting = _Waiting(run)
+    if not waiting.places:
+        waiting.remove()
+        return 0
+    moved = [line for _, line in Lines(run / TRIALS) if waiting.replaces(line)]
+    append_durably(run / SUPERSEDED, moved)
+    replace_durably(run / TRIALS, (waiting.current(line) for _, line in Lines(run / TRIALS)))
+    sync_folder(run)
+    waiting.remove()
+    return len(moved)
+
+
+class _Waiting:
+    """The lines that wait, found by trial and read when they are needed."""
+
+    def __init__(self, run: Path) -> None:
+        self._path = run / AGAIN
+        self.places: dict[Pair, tuple[int, int]] = {}
+        lines = Lines(self._path)
+        for _, (record, size) in lines.parsed(lambda line: (decode_record(line), len(line))):
+            self.places[record.arm, record.task, record.trial] = (lines.end - size, size)
+
+    def current(self, line: bytes) -> bytes:
+        """The line that a trial has from now on."""
+        record = decode_record(line)
+        place = self.places.get((record.arm, record.task, record.trial))
+        if place is None:
+            return line
+        with self._path.open("rb") as file:
+            file.seek(place[0])
+            return file.read(place[1])
+
+    def replaces(self, line: bytes) -> bool:
+        """Whether a line is an old one."""
+        return self.current(line) != line
+
+    def remove(self) -> None:
+        self._path.unlink(missing_ok=True)
+
+
+def append_durably(path: Path, new: list[bytes]) -> None:
+    """Add whole lines to a file of lines, behind its last whole line, and none that is there already."""
+    earlier = Lines(path)
+    known = set(new)
+    for _, line in earlier:
+        known.discard(line)
+    write_durably(path, earlier.end, (line for line in new if line in known))
+
+
+def replace_durably(path: Path, lines: Iterable[bytes]) -> None:
+    """Write a file anew, in one step."""
+    rest = path.with_name(f"{path.name}{TEMPORARY}")
+    write_durably(rest, 0, lines)
+    os.replace(rest, path)
+
+
+def write_durably(path: Path, start: int, lines: Iterable[bytes]) -> None:
+    """Write lines from an offset on; nothing is behind them afterwards."""
+    descriptor = open_private(path, os.O_RDWR | os.O_CREAT)
+    try:
+        os.ftruncate(descriptor, start)
+        os.lseek(descriptor, start, os.SEEK_SET)
+        for line in lines:
+            write_all(descriptor, line)
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
