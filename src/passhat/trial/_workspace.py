@@ -40,6 +40,13 @@ class Workspace:
         self._lock = threading.Lock()
         self._path: Path | None = None
 
+    @classmethod
+    def at(cls, path: Path) -> Workspace:
+        """A workspace that is there already."""
+        there = cls(lambda: path)
+        there._path = path
+        return there
+
     @property
     def made(self) -> Path | None:
         """The directory if something has asked for it, else None."""
