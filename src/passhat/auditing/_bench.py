@@ -87,5 +87,7 @@ class Bench:
 
 def _without_judges(suite: Suite) -> Suite:
     """The suite with the graders that ask no model: a judge's opinion of a stand-in costs money and proves nothing."""
+    if suite.judge_simulation is not None:
+        return suite
     by_code = [grader for grader in suite.graders if not any(judges_in([grader]))]
     return suite if len(by_code) == len(suite.graders) else suite.replace(graders=by_code)

@@ -48,6 +48,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "--model", dest="passhat_model", metavar="PROVIDER/NAME", help="the model that answers trial tests; costs money"
     )
     group.addoption(
+        "--judge-model", dest="passhat_judge_model", metavar="PROVIDER/NAME", help="the model that judges ask"
+    )
+    group.addoption(
         "--undecided", dest="passhat_undecided", choices=("pass", "fail"), help="an undecided gate: pass or fail"
     )
     group.addoption("--trial-seed", dest="passhat_seed", type=int, metavar="N", help="seed of all trials (default: 0)")

@@ -11,13 +11,15 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 import pytest
 
-from passhat.facts import Grade, Role, Task, decide
-from passhat.pytest_plugin._environment import as_host
-from passhat.pytest_plugin._keys import CASE, EVIDENCE, MARK
+from passhat.facts import Grade, Limits, Role, Task, decide
+from passhat.pytest_plugin._environment import as_host, gateway_of, host_environment
+from passhat.pytest_plugin._keys import EVIDENCE
 
 if TYPE_CHECKING:
     from passhat.pytest_plugin._doubles import PytestTrial
-    from passhat.trial import FinishedTrial
+    from passhat.pytest_plugin._items import Case
+    from passhat.running import Bench
+    from passhat.trial import FinishedTrial, JudgeModel
 
 Judge = Callable[..., Any]
 
@@ -30,24 +32,58 @@ class Judged(msgspec.Struct, frozen=True):
     message: str = ""
 
 
-def judge_trial(item: pytest.Item) -> Judged | None:
+def judge_trial(item: pytest.Item, case: Case) -> Judged | None:
     """Ask the marker's judges; None without any. With ``threshold=None`` they record, and decide nothing."""
-    mark = item.stash[MARK]
+    mark = case.mark
     if not mark.judges:
         return None
     evidence = item.stash[EVIDENCE]
-    with as_host(item.config):
-        grades = tuple(_graded(mark.judges, mark.threshold, evidence, item.stash.get(CASE, item.nodeid)))
+    with _bench(item.config, mark.judges, evidence, case.name) as (bench, why), as_host(item.config):
+        grades = tuple(_graded(mark.judges, mark.threshold, evidence, case.name, bench, why))
     passed = decide(grades).passed
     return Judged(grades, passed, "" if passed else _why(grades, mark.threshold))
 
 
-def _graded(judges: Sequence[Judge], threshold: float | None, trial: PytestTrial, case: str) -> Iterator[Grade]:
+@contextlib.contextmanager
+def _bench(
+    config: pytest.Config, judges: Sequence[Judge], trial: PytestTrial, case: str
+) -> Iterator[tuple[Bench | None, str]]:
+    """Where judges that ask a model reach it; or why they can't."""
+    from passhat.running import PlannedTrial, RunError, bench, judges_for
+
+    host = host_environment(config)
+    model = config.getoption("passhat_model")
+    if model is None and config.getoption("passhat_trials") is None:  # a session that is to spend nothing
+        host = {name: value for name, value in host.items() if name != "PASSHAT_JUDGE_MODEL"}
+    try:
+        found = judges_for(judges, config.getoption("passhat_judge_model"), host, under_test=model)
+    except RunError as error:
+        yield None, str(error)
+        return
+    planned = PlannedTrial(Task(case), trial.number, "", trial.seed, 0)
+    with bench(found, gateway_of(config), planned, Limits()) as opened:
+        yield opened, ""
+
+
+def _graded(
+    judges: Sequence[Judge],
+    threshold: float | None,
+    trial: PytestTrial,
+    case: str,
+    bench: Bench | None,
+    why: str,
+) -> Iterator[Grade]:
     from passhat.graders import grader_names, run_grader
+    from passhat.graders.judge import judges_in
 
     for judge, name in zip(judges, grader_names(judges), strict=True):
-        with contextlib.ExitStack() as closing:
-            grade = run_grader(judge, _finished(trial, case, closing), name=name)
+        if why and any(judges_in([judge])):
+            grade = Grade(None, error=why, name=name)
+        else:
+            with contextlib.ExitStack() as closing:
+                model = None if bench is None else bench.model
+                grade = run_grader(judge, _finished(trial, case, closing, model), name=name)
+            grade = grade if bench is None else bench.billed(grade)
         if threshold is None:
             yield msgspec.structs.replace(grade, role=Role.ADVISORY)
         elif grade.score_value is None:
@@ -56,7 +92,7 @@ def _graded(judges: Sequence[Judge], threshold: float | None, trial: PytestTrial
             yield msgspec.structs.replace(grade, role=Role.REQUIRED, passed=grade.score_value >= threshold)
 
 
-def _finished(trial: PytestTrial, case: str, closing: contextlib.ExitStack) -> FinishedTrial:
+def _finished(trial: PytestTrial, case: str, closing: contextlib.ExitStack, judge: JudgeModel | None) -> FinishedTrial:
     """The trial as a judge sees it; its workspace is a copy, made when it is looked at."""
     from passhat.trial import FinishedTrial, copy_tree
 
@@ -67,7 +103,9 @@ def _finished(trial: PytestTrial, case: str, closing: contextlib.ExitStack) -> F
 
     asked, output, expected = trial.submitted
     task = Task(case, input=asked, expected=expected)
-    return FinishedTrial(task, output, trial.transcript, number=trial.number, seed=trial.seed, workspace=copied)
+    return FinishedTrial(
+        task, output, trial.transcript, number=trial.number, seed=trial.seed, workspace=copied, judge=judge
+    )
 
 
 def _why(grades: Sequence[Grade], threshold: float | None) -> str:

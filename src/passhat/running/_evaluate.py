@@ -127,6 +127,7 @@ class _Evaluation:
             raise BadCall(f"concurrency={concurrency!r}: must be a whole number, 1 or more")
         if seed is not None and (isinstance(seed, bool) or not isinstance(seed, int) or seed < 0):
             raise BadCall(f"seed={seed!r}: must be a whole number, 0 or more, or None to draw one")
+        _refuse_judges(graders)
         self.k = k
         self.agent = agent
         self.judge = Judge(self.tasks, passes, tuple(graders))
@@ -270,6 +271,17 @@ def share_of(timeout: float, trials: int) -> int:
     (47, 1)
     """
     return max(1, math.floor(round(timeout * 1000, 6) / trials))
+
+
+def _refuse_judges(graders: Sequence[Callable[..., Any]]) -> None:
+    if graders:
+        from passhat.graders.judge import judges_in
+
+        for judge in judges_in(graders):
+            raise BadCall(
+                f"the grader {judge.name!r} asks a model, and evaluate() has none that judges: put tasks, agent and "
+                "graders into a Suite(…, judge_model='PROVIDER/NAME') and passhat.run it"
+            )
 
 
 def _check_k(k: Any) -> None:

@@ -11,13 +11,12 @@ import msgspec
 
 from passhat.facts import Grade, Limits, ModelCall, ModelSource, Usage
 from passhat.running._errors import RunError
-from passhat.running._models import Tape
+from passhat.running._models import Model, Tape
 from passhat.trial import JudgeModel
 
 if TYPE_CHECKING:
     from passhat.gateway import Gateway, Session
     from passhat.graders.judge import Judge
-    from passhat.running._models import Model
     from passhat.running._plan import PlannedTrial
     from passhat.suite import Suite
 
@@ -59,59 +58,80 @@ def choose_judges(
 ) -> Judges | None:
     """The judges of a run: the suite's ``judge_model``, else ``asked``, else its simulation, else what the host names.
 
-    The last is ``PASSHAT_JUDGE_MODEL``. A judge that names a model of its own asks that one. None when nothing is
-    named and no grader needs one. Raises `RunError` where a grader needs a model that nobody named, and where a judge
-    would be the model under test without saying that this is meant.
+    A judge that names a model of its own asks that one. Raises `RunError` when the suite and ``asked`` name different
+    models, and as `judges_for`.
     """
-    from passhat.graders.judge import check_installed, judges_in
-
-    judges = tuple(judges_in(suite.graders))
     if suite.judge_model and asked and suite.judge_model != asked:
         raise RunError(
             f"the suite is judged by {suite.judge_model!r} and this run asks for {asked!r}; name one of them only"
         )
     named = suite.judge_model or asked
-    simulated = named is None and tape is None and suite.judge_simulation is not None
-    if simulated and (not judges or any(not judge.models for judge in judges)):
-        named = SIMULATED
+    if named is None and suite.judge_simulation is not None:
+        return _simulated(suite.graders, suite.judge_simulation)
+    return judges_for(suite.graders, named, environ, under_test=model.requested, tape=tape)
+
+
+def judges_for(
+    graders: Sequence[Callable[..., Any]],
+    named: str | None,
+    environ: Mapping[str, str],
+    *,
+    under_test: str | None = None,
+    tape: Tape | None = None,
+) -> Judges | None:
+    """The models that judge: ``named``, else ``PASSHAT_JUDGE_MODEL``, and those that judges among ``graders`` name.
+
+    None when nothing is named and no grader needs one. Raises `RunError` where a grader needs a model that nobody
+    named, and where a judge would be the model under test without saying that this is meant.
+    """
+    from passhat.graders.judge import check_installed, judges_in
+
+    judges = tuple(judges_in(graders))
     named = named or environ.get("PASSHAT_JUDGE_MODEL") or None
-    if named is None:
-        _all_named(suite, judges)
-    names = tuple(dict.fromkeys([*([named] if named else []), *(name for judge in judges for name in judge.models)]))
+    if named is not None and not all(named.partition("/")):
+        raise RunError(f"judge model {named!r}: write PROVIDER/NAME, for example 'openai/gpt-5'")
+    for judge in judges:
+        _check_named(judge, named, under_test)
+    names = _names(judges, named)
     if not names:
         return None
     if judges:
         check_installed(names)
-    if not simulated:
-        _refuse_the_same(judges, named, model.requested)
-    if simulated:
-        from passhat.gateway import Simulate
-
-        simulation = Simulate(suite.judge_simulation)  # type: ignore[arg-type]  # checked above
-        found = Judges(names=names, source="simulated", mode=lambda name, task, trial: simulation)
-    else:
-        found = _live(names, environ, tape)
-    return msgspec.structs.replace(found, asked=names if judges else ())
+    return msgspec.structs.replace(_live(names, environ, tape), asked=names if judges else ())
 
 
-def _all_named(suite: Suite, judges: Sequence[Judge]) -> None:
-    for judge in judges:
-        if not judge.models:
-            raise RunError(
-                f"the grader {judge.name!r} of suite {suite.name!r} is a judge, and no model is named to judge: give "
-                "--judge-model PROVIDER/NAME, Suite(judge_model='PROVIDER/NAME'), the variable PASSHAT_JUDGE_MODEL, "
-                "model='PROVIDER/NAME' of the judge itself, or Suite(judge_simulation=…) to try it without a model"
-            )
+def _simulated(graders: Sequence[Callable[..., Any]], simulation: Callable[..., Any]) -> Judges:
+    from passhat.gateway import Simulate
+    from passhat.graders.judge import check_installed, judges_in
+
+    judges, mode = tuple(judges_in(graders)), Simulate(simulation)
+    named = SIMULATED if not judges or any(not judge.models for judge in judges) else None
+    names = _names(judges, named)
+    if judges:
+        check_installed(names)
+    asked = names if judges else ()
+    return Judges(names=names, asked=asked, source="simulated", mode=lambda name, task, trial: mode)
 
 
-def _refuse_the_same(judges: Sequence[Judge], named: str | None, under_test: str | None) -> None:
-    for judge in judges:
-        asked = judge.models or (named,)
-        if under_test in asked and under_test is not None and not judge.same_model_ok:
-            raise RunError(
-                f"the judge {judge.name!r} would be {under_test}, the model under test, which favours its own answers: "
-                "name another with --judge-model, or say same_model_ok=True of the judge"
-            )
+def _names(judges: Sequence[Judge], named: str | None) -> tuple[str, ...]:
+    own = [name for judge in judges for name in judge.models]
+    return tuple(dict.fromkeys([named, *own] if named else own))
+
+
+def _check_named(judge: Judge, named: str | None, under_test: str | None) -> None:
+    """Refuse a judge without a model, and one that is what it judges."""
+    asked = judge.models or ((named,) if named else ())
+    if not asked:
+        raise RunError(
+            f"the grader {judge.name!r} is a judge, and no model is named to judge: give --judge-model PROVIDER/NAME, "
+            "Suite(judge_model='PROVIDER/NAME'), the variable PASSHAT_JUDGE_MODEL, model='PROVIDER/NAME' of the judge "
+            "itself, or Suite(judge_simulation=…) to try it without a model"
+        )
+    if under_test in asked and not judge.same_model_ok:
+        raise RunError(
+            f"the judge {judge.name!r} would be {under_test}, the model under test, which favours its own answers: "
+            "name another with --judge-model, or say same_model_ok=True of the judge"
+        )
 
 
 def _live(names: tuple[str, ...], environ: Mapping[str, str], tape: Tape | None) -> Judges:
