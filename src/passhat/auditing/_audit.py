@@ -3,16 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import msgspec
 
 from passhat.auditing._bench import Bench
+from passhat.auditing._earlier import earlier_findings
 from passhat.auditing._elsewhere import elsewhere_findings
 from passhat.auditing._mutation import Equivalent, GraderScore, Mutation
 from passhat.auditing._plays import TaskPlays, play_task
-from passhat.auditing._plays_rules import grader_findings, reference_findings, rigid_findings, stand_in_findings
-from passhat.auditing._rules import AuditError, AuditFinding, settle
+from passhat.auditing._plays_rules import (
+    grader_findings,
+    reference_findings,
+    rigid_findings,
+    side_findings,
+    stand_in_findings,
+)
+from passhat.auditing._rules import AuditError, AuditFinding, finding, settle
 from passhat.auditing._steps import Mutator
 from passhat.auditing._text_rules import task_findings
 from passhat.running import entrance, own_loop
@@ -47,6 +55,7 @@ class Audit(msgspec.Struct, frozen=True):
     graders: tuple[GraderScore, ...]
     equivalents: tuple[Equivalent, ...]
     findings: tuple[AuditFinding, ...]
+    alternatives: int = 0
     schema: int = 1
 
     @property
@@ -67,13 +76,16 @@ def audit(
     seed: int = 0,
     elsewhere: bool = True,
     through: Entrance | None = None,
+    root: Path | str | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> Audit:
     """Test the tests of a suite: no model answers, nothing is spent, nothing is recorded.
 
-    Each task's reference is played ``times`` times, in this process, and has to pass; agents that solve nothing and
-    mutants of the reference have to fail. ``seed`` chooses what mutants are made of. ``elsewhere``: judge in a second
-    process too. ``progress(done, tasks)`` is called after each task. Raises `AuditError` for a suite without graders.
+    Each task's reference is played ``times`` times, in this process, and has to pass, as have its alternatives; agents
+    that solve nothing and mutants of the reference have to fail. ``seed`` chooses what mutants are made of.
+    ``elsewhere``: judge in a second process too. ``root`` is where earlier runs are kept: a task that they never solved
+    is told. ``progress(done, tasks)`` is called after each task. Raises `AuditError` for a suite without graders, or
+    with none that judges by code.
 
     >>> from passhat import Suite, Task
     >>> from passhat.graders import exact
@@ -90,11 +102,14 @@ def audit(
     """
     if not suite.graders:
         raise AuditError(f"Suite({suite.name!r}) has no graders, so there is nothing to audit; give it graders=[…]")
+    _refuse_judges_alone(suite)
     if times < 1:
         raise AuditError(f"times={times}: a reference is played at least once")
     if through is None:
         with entrance() as opened:
-            return audit(suite, times=times, seed=seed, elsewhere=elsewhere, through=opened, progress=progress)
+            return audit(
+                suite, times=times, seed=seed, elsewhere=elsewhere, through=opened, root=root, progress=progress
+            )
     suite.activate()
     tasks = suite.load_tasks()
     bench = Bench(suite, through, seed=seed)
@@ -111,7 +126,20 @@ def audit(
     with own_loop() as loop:
         plays = loop.run(play_all())
     others = list(elsewhere_findings(suite, plays, seed=seed)) if elsewhere else []
+    others += earlier_findings(suite, tasks, root) if root is not None else ()
     return _conclude(suite, bench, plays, times, others)
+
+
+_PASSES = ("stand-in-passes", "mutant-survives", "weak-graders", "argument-unjudged", "order-blind")
+"""What is said because something passed: a grader that wasn't asked may fail it."""
+
+
+def _refuse_judges_alone(suite: Suite) -> None:
+    if not Bench.by_code(suite):
+        raise AuditError(
+            f"Suite({suite.name!r}) has graders that ask a model only, and an audit asks none; give it "
+            "judge_simulation=…, or a grader of code"
+        )
 
 
 def _conclude(suite: Suite, bench: Bench, plays: list[TaskPlays], times: int, others: list[AuditFinding]) -> Audit:
@@ -124,7 +152,13 @@ def _conclude(suite: Suite, bench: Bench, plays: list[TaskPlays], times: int, ot
         *mutation.findings(),
         *rigid_findings(plays),
         *task_findings(plays),
+        *side_findings(plays),
     ]
+    if bench.left_out:
+        names = ", ".join(bench.left_out)
+        found = [each for each in found if each.rule not in _PASSES]
+        text = f"{names}: no model was asked, so what only they would fail isn't known"
+        found.append(finding("judges-not-asked", text, graders=bench.left_out))
     count = {verdict: len(mutation.with_verdict(verdict)) for verdict in ("killed", "survived", "equivalent")}
     return Audit(
         suite=suite.name,
@@ -141,5 +175,6 @@ def _conclude(suite: Suite, bench: Bench, plays: list[TaskPlays], times: int, ot
         ),
         graders=mutation.graders(),
         equivalents=mutation.equivalents(),
+        alternatives=sum(len(each.alternatives) for each in plays),
         findings=settle(found, tuple(dict(suite.allow).items())),
     )

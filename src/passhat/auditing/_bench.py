@@ -55,12 +55,22 @@ class Bench:
     """Plays stand-ins on the tasks of a suite, in this process. No model answers: a request is an error."""
 
     def __init__(self, suite: Suite, through: Entrance, *, seed: int) -> None:
-        suite = _without_judges(suite)
+        by_code = self.by_code(suite)
+        named = zip(grader_names(suite.graders), suite.graders, strict=True)
+        self.left_out = tuple(name for name, grader in named if grader not in by_code)
+        suite = suite.replace(graders=by_code) if self.left_out else suite
         self.suite = suite
         self.seed = seed
         self.plays = 0
         self.graders = grader_names(suite.graders)
         self._trials = SingleTrials(suite, through, answers="nobody", seed=seed)
+
+    @staticmethod
+    def by_code(suite: Suite) -> list[Any]:
+        """The graders that ask no model: a judge's opinion of a stand-in costs money and proves nothing."""
+        if suite.judge_simulation is not None:
+            return list(suite.graders)
+        return [grader for grader in suite.graders if not any(judges_in([grader]))]
 
     async def play(self, task: Task, agent: Agent, *, number: int = 0, twice: bool = False) -> Played:
         """One trial of ``task`` by ``agent``, graded, and graded a second time when asked."""
@@ -83,11 +93,3 @@ class Bench:
             passed=record.passed,
             again=tried.again,
         )
-
-
-def _without_judges(suite: Suite) -> Suite:
-    """The suite with the graders that ask no model: a judge's opinion of a stand-in costs money and proves nothing."""
-    if suite.judge_simulation is not None:
-        return suite
-    by_code = [grader for grader in suite.graders if not any(judges_in([grader]))]
-    return suite if len(by_code) == len(suite.graders) else suite.replace(graders=by_code)

@@ -70,7 +70,8 @@ def _ask(file: Path, name: str, seed: int) -> Elsewhere | str:
     with tempfile.TemporaryDirectory(prefix="passhat-") as folder:
         answer = Path(folder, "verdicts.json")
         order = [sys.executable, "-m", "passhat.auditing._elsewhere", str(file), name, str(seed), str(answer)]
-        environ = {**os.environ, "PYTHONHASHSEED": "1"}
+        here = os.environ.get("PYTHONHASHSEED")
+        environ = {**os.environ, "PYTHONHASHSEED": "2" if here == "1" else "1"}  # another order of sets than here
         try:
             done = subprocess.run(
                 order, env=environ, stdin=subprocess.DEVNULL, capture_output=True, timeout=_SECONDS, check=False

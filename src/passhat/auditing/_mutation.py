@@ -83,6 +83,8 @@ class Mutation:
             return Judged(mutant, play, task, "equivalent", "the same final state and the same answer")
         if not difference:
             return Judged(mutant, play, task, "equivalent", "the same final state; this task wants no certain words")
+        if (number := task.allowed(play)) is not None:
+            return Judged(mutant, play, task, "equivalent", f"the final state of the task's alternative {number}")
         if difference <= self._unjudged or (mutant.tool, mutant.argument) in self._free:
             names = ", ".join(sorted({part.rpartition("/")[2] for part in difference}))
             return Judged(mutant, play, task, "equivalent", f"only {names} differs, which no grader looks at")

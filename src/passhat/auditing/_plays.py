@@ -22,6 +22,7 @@ class TaskPlays:
 
     task: Task
     references: list[Played] = field(default_factory=list)
+    alternatives: list[Played] = field(default_factory=list)
     stand_ins: dict[str, Played] = field(default_factory=dict)
     babble: Played | None = None
     mutants: list[tuple[Mutant, Played]] = field(default_factory=list)
@@ -43,14 +44,34 @@ class TaskPlays:
         """The parts of the final state in which a play differs from the reference."""
         return changed(self.references[0].state, play.state) - self.volatile
 
+    def allowed(self, play: Played) -> int | None:
+        """The alternative, counted from 1, that leaves the same final state as a play; None when there is none."""
+        for number, other in enumerate(self.alternatives, start=1):
+            if other.passed and not changed(other.state, play.state) - self.volatile:
+                return number
+        return None
+
     def says_the_same(self, play: Played) -> bool:
         """Whether a play's output is the reference's."""
         return canonical_json(play.output) == canonical_json(self.references[0].output)
 
+    @property
+    def acts(self) -> bool | None:
+        """Whether the reference leaves another final state than doing nothing does; None without a reference."""
+        if self.reference is None:
+            return None
+        return bool(self.difference(self.stand_ins["nothing"]))
+
     def all(self) -> list[Played]:
         """Every play."""
         rest = [play for _, play in self.mutants] + [play for _, play in self.restated]
-        return [*self.references, *self.stand_ins.values(), *([self.babble] if self.babble else []), *rest]
+        return [
+            *self.references,
+            *self.alternatives,
+            *self.stand_ins.values(),
+            *([self.babble] if self.babble else []),
+            *rest,
+        ]
 
 
 async def play_task(bench: Bench, task: Task, mutator: Mutator, tasks: tuple[Task, ...], times: int) -> TaskPlays:
@@ -63,6 +84,8 @@ async def play_task(bench: Bench, task: Task, mutator: Mutator, tasks: tuple[Tas
         return plays
     for number in range(times):
         plays.references.append(await bench.play(task, playing(player, task.reference), number=number, twice=True))
+    for solution in task.alternatives:
+        plays.alternatives.append(await bench.play(task, playing(player, solution), twice=True))
     if plays.reference is None:
         return plays
     plays.babble = await bench.play(task, babbler(player, task.reference))

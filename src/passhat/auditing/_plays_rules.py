@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 from passhat.auditing._bench import Played
 from passhat.auditing._plays import TaskPlays
 from passhat.auditing._rules import AuditFinding, finding
-from passhat.auditing._steps import steps_of, tool_of
+from passhat.auditing._steps import steps_in, tool_of
 from passhat.facts import Grade, Role, ToolRun
+
+_ENOUGH_TASKS = 8
 
 
 def reference_findings(plays: Sequence[TaskPlays], *, player: bool) -> Iterator[AuditFinding]:
-    """References that are missing, raise, fail, or can't be carried out."""
+    """References that are missing, raise, fail, or can't be carried out, and alternatives likewise."""
     without = [each.task.id for each in plays if not player or each.task.reference is None]
     if without:
         why = "" if player else "; the suite has no reference=, which would play them"
@@ -29,16 +32,30 @@ def reference_findings(plays: Sequence[TaskPlays], *, player: bool) -> Iterator[
             text = f"{each.task.id}: {len(bad)} of {len(each.references)} plays of the reference fail: {bad[0].why()}"
             yield finding("reference-fails", text, tasks=[each.task.id])
         if each.references and not broken:
-            yield from _unrealised(each, working)
+            for problem in _unrealised("reference", each.task.reference, each.references[0], working):
+                yield finding("reference-unrealised", f"{each.task.id}: {problem}", tasks=[each.task.id])
+        yield from _alternatives(each, working)
 
 
-def _unrealised(each: TaskPlays, working: set[tuple[str, frozenset[str]]]) -> Iterator[AuditFinding]:
+def _alternatives(each: TaskPlays, working: set[tuple[str, frozenset[str]]]) -> Iterator[AuditFinding]:
+    """Solutions that the task allows and the graders don't, or that can't be carried out."""
+    for number, (solution, play) in enumerate(zip(each.task.alternatives, each.alternatives, strict=False), start=1):
+        name = f"alternative {number}"
+        if not play.passed:
+            state = "" if not each.references or not each.difference(play) else "; it leaves another final state"
+            text = f"{each.task.id}: {name} fails{state}: {play.why()}"
+            yield finding("alternative-fails", text, tasks=[each.task.id])
+        for problem in _unrealised(name, solution, play, working) if play.ran else ():
+            yield finding("reference-unrealised", f"{each.task.id}: {problem}", tasks=[each.task.id])
+
+
+def _unrealised(name: str, solution: Any, play: Played, working: set[tuple[str, frozenset[str]]]) -> Iterator[str]:
     """Steps that were not played, were blocked, or make a call of a form that works in no reference.
 
     A call that only fails here may be meant to. Nothing is said of suites that don't record their tools.
     """
-    wanted = [tool for step in steps_of(each.task) if (tool := tool_of(step))]
-    runs = _runs(each.references[0])
+    wanted = [tool for step in steps_in(solution) if (tool := tool_of(step))]
+    runs = _runs(play)
     if not working or not wanted:
         return
     for run in runs:
@@ -53,13 +70,10 @@ def _unrealised(each: TaskPlays, working: set[tuple[str, frozenset[str]]]) -> It
                 if known
                 else "never works"
             )
-            text = f"{each.task.id}: {run.name} {why}: {run.error}"
-            yield finding("reference-unrealised", text, tasks=[each.task.id])
+            yield f"{run.name} {why}: {run.error}"
     left_out = Counter(wanted) - Counter(run.name for run in runs)
     if left_out:
-        names = ", ".join(left_out)
-        text = f"{each.task.id}: {left_out.total()} steps of the reference were never carried out: {names}"
-        yield finding("reference-unrealised", text, tasks=[each.task.id])
+        yield f"{left_out.total()} steps of the {name} were never carried out: {', '.join(left_out)}"
 
 
 def _runs(play: Played) -> list[ToolRun]:
@@ -82,6 +96,13 @@ def stand_in_findings(plays: Sequence[TaskPlays]) -> Iterator[AuditFinding]:
         yield finding("stand-in-passes", text, tasks=tasks)
 
 
+def side_findings(plays: Sequence[TaskPlays]) -> Iterator[AuditFinding]:
+    """Suites in which acting is always right: an agent that can't leave alone looks good."""
+    acts = [each.acts for each in plays if each.acts is not None]
+    if len(acts) >= _ENOUGH_TASKS and all(acts):
+        yield finding("one-sided", f"all {len(acts)} references change the final state; no task asks to leave it alone")
+
+
 def grader_findings(plays: Sequence[TaskPlays]) -> Iterator[AuditFinding]:
     """Graders that are unsteady, fail, or say the same whatever happens."""
     yield from _flaky(plays)
@@ -100,7 +121,7 @@ def _without_verdict(plays: Sequence[TaskPlays]) -> Iterator[AuditFinding]:
     """Graders that fail on references, or can't tell; and those that fail on what solves nothing."""
     errors: dict[tuple[str, str], list[tuple[str, str]]] = defaultdict(list)
     for each in plays:
-        kinds = [("grader-errors", play) for play in each.references]
+        kinds = [("grader-errors", play) for play in (*each.references, *each.alternatives)]
         kinds += [("grader-brittle", play) for play in each.stand_ins.values()]
         for rule, play in kinds:
             for grade in play.grades if play.ran else ():

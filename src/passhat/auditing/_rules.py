@@ -15,6 +15,7 @@ RULES: dict[str, tuple[Severity, str]] = {
     "reference-fails": ("error", "a reference solution doesn't pass its own graders each time it is played"),
     "reference-errors": ("error", "playing a reference solution, or preparing its task, raises"),
     "reference-unrealised": ("error", "a step of a reference solution can't be carried out"),
+    "alternative-fails": ("error", "a solution that the task lists as another good one doesn't pass"),
     "no-reference": ("warning", "a task has no reference solution, so nothing shows that it can be solved"),
     "stand-in-passes": ("error", "an agent that solves nothing passes a task"),
     "grader-flaky": ("error", "a grader judges the same trial differently the second time, or in another process"),
@@ -35,6 +36,10 @@ RULES: dict[str, tuple[Severity, str]] = {
     "unstated-assertion": ("warning", "the graders expect something that is stated nowhere the agent can look"),
     "duplicate-input": ("warning", "two tasks ask the same thing"),
     "unbalanced": ("warning", "nearly all tasks ask to act, or nearly all ask to leave alone"),
+    "one-sided": ("note", "every reference changes the final state: no task asks to leave things as they are"),
+    "never-solved": ("warning", "earlier runs never solved a task: it may be impossible, or a grader broken"),
+    "saturated": ("note", "earlier runs solved a task every time: it can't show an improvement any more"),
+    "judges-not-asked": ("note", "graders that ask a model were left out, and what only they would fail"),
     "unknown-allowance": ("warning", "the suite silences a rule or a subject that the audit didn't find"),
 }
 """Each rule with its severity and what it is about."""

@@ -54,7 +54,12 @@ def arguments_of(step: Any) -> dict[str, Any]:
 
 def steps_of(task: Task) -> list[Any]:
     """The steps of a task's reference; one that is no list has none."""
-    return list(task.reference) if isinstance(task.reference, list) else []
+    return steps_in(task.reference)
+
+
+def steps_in(solution: Any) -> list[Any]:
+    """The steps of a solution; one that is no list has none."""
+    return list(solution) if isinstance(solution, list) else []
 
 
 class Mutator:
@@ -67,10 +72,10 @@ class Mutator:
         self.plain = [task.reference for task in tasks if task.reference is not None and not steps_of(task)]
 
     def mutants(self, task: Task) -> list[Mutant]:
-        """All mutants of a task's reference, without those that are equal to it or to an earlier one."""
+        """All mutants of a task's reference, without those equal to it, to an alternative or to an earlier one."""
         if task.reference is None:
             return []
-        seen = {canonical_json(task.reference)}
+        seen = {canonical_json(solution) for solution in (task.reference, *task.alternatives)}
         found = []
         made = self._of_steps(task) if isinstance(task.reference, list) else self._of_value(task)
         for mutant in made:

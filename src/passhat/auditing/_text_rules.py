@@ -83,14 +83,18 @@ def _leaks(task: Task, tasks: Sequence[Task], prompts: dict[str, str]) -> Iterat
 
 
 def _scalar_leak(task: Task, tasks: Sequence[Task], prompts: dict[str, str]) -> Iterator[str]:
-    """A plain expected value in the prompt; not where the prompts name it among the choices."""
+    """A plain expected value in the prompt; not where the prompts name it among the choices.
+
+    A label that several tasks share is a word that people use ("cancel"): it leaks when it stands in all of those.
+    """
     answer = task.expected
     if isinstance(answer, bool) or not isinstance(answer, str | int | float) or len(_plain(str(answer))) < 2:
         return
     pattern = re.compile(rf"(?<![\w.]){re.escape(_plain(str(answer)))}(?![\w]|\.\d)")
     others = [other for other in tasks if other.expected != answer]
     elsewhere = sum(bool(pattern.search(prompts[other.id])) for other in others)
-    if pattern.search(prompts[task.id]) and elsewhere * 2 <= len(others):
+    alike = [other for other in tasks if other.expected == answer]
+    if all(pattern.search(prompts[other.id]) for other in alike) and elsewhere * 2 <= len(others):
         yield f"the expected answer {answer!r} is in it"
 
 

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 @click.option("--leaks", is_flag=True, help="Run the suite's own agent and look for what a trial leaves to the next.")
 @click.option("--model", metavar="PROVIDER/NAME", help="With --leaks: the model that may be paid for.")
 @options.isolated("process")
+@options.root
 @click.option("--quiet", "-q", is_flag=True, help="No progress on standard error.")
 @options.as_json
 def command(
@@ -37,6 +38,7 @@ def command(
     leaks: bool,
     model: str | None,
     isolation: Literal["process", "spawn", "inline"],
+    root: Path,
     quiet: bool,
     as_json: bool,
 ) -> int:
@@ -61,7 +63,7 @@ def command(
     restated = restated_scripts(tests)
     with entrance() as through:
         suites = [found for path in evals for found in found_suites(path)]
-        audits = [_one(found, through, times=times, seed=seed, quiet=quiet) for found in suites]
+        audits = [_one(found, through, root, times=times, seed=seed, quiet=quiet) for found in suites]
     if as_json:
         _print_json(audits, restated if tests else None)
     else:
@@ -122,7 +124,7 @@ def _lint_lines(restated: list[RestatedScript]) -> list[str]:
     return [f"{clean(each.path)}:{each.line}: {clean(each.test)}: {clean(each.message)}" for each in restated]
 
 
-def _one(found: FoundSuite, through: Entrance, *, times: int, seed: int, quiet: bool) -> Audit:
+def _one(found: FoundSuite, through: Entrance, root: Path, *, times: int, seed: int, quiet: bool) -> Audit:
     from passhat.auditing import audit
 
     shows = not quiet and sys.stderr.isatty()
@@ -130,7 +132,8 @@ def _one(found: FoundSuite, through: Entrance, *, times: int, seed: int, quiet: 
     def progress(done: int, tasks: int) -> None:
         click.echo(f"\r{found.suite.name}: {done} of {tasks} tasks", err=True, nl=done == tasks)
 
-    return audit(found.suite, times=times, seed=seed, through=through, progress=progress if shows else None)
+    shown = progress if shows else None
+    return audit(found.suite, times=times, seed=seed, through=through, root=root, progress=shown)
 
 
 def _print_json(audits: list[Audit], restated: list[RestatedScript] | None) -> None:

@@ -17,11 +17,11 @@ class TaskError(PasshatError, ValueError):
 class Task(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
     """One problem: an id, an input, and what counts as success.
 
-    ``input`` and ``data`` are what the agent may see; ``expected`` and ``reference`` never reach it.
+    ``input`` and ``data`` are what the agent may see; ``expected``, ``reference`` and ``alternatives`` never reach it.
     ``tags`` group the report. Tasks of one ``family`` (one template, one repository) count as one for the interval
     over *tasks like these*. ``split="tune"`` marks a task that the agent was tuned on: it is reported apart from the
     headline. ``reference`` is a known solution as JSON, usually a list of tool calls, which the suite's
-    ``reference=`` function plays.
+    ``reference=`` function plays; ``alternatives`` are others that are as good, each in the same form.
 
     All values must be JSON; `TaskError` names the field that isn't.
 
@@ -41,6 +41,7 @@ class Task(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_default
     family: str | None = None
     split: Literal["tune", "holdout"] = "holdout"
     reference: Any = None
+    alternatives: list[Any] = []
 
     def __post_init__(self) -> None:
         if not isinstance(self.id, str) or not self.id.strip():
@@ -54,7 +55,11 @@ class Task(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_default
         if not isinstance(self.data, dict):
             raise TaskError(f"task {self.id!r}: data must be an object of named values, got {self.data!r}")
         msgspec.structs.force_setattr(self, "tags", tuple(self.tags))
-        for name in ("input", "expected", "data", "reference"):
+        if not isinstance(self.alternatives, list | tuple):
+            raise TaskError(f"task {self.id!r}: alternatives must be a list of solutions, got {self.alternatives!r}")
+        if self.alternatives and self.reference is None:
+            raise TaskError(f"task {self.id!r}: alternatives are solutions beside the reference, and it has none")
+        for name in ("input", "expected", "data", "reference", "alternatives"):
             try:
                 msgspec.structs.force_setattr(self, name, as_json(getattr(self, name), name=name))
             except ValueError as error:

@@ -31,6 +31,7 @@ def render_audit(audit: Audit, *, width: int = 80, color: bool = False, unicode:
 def _head(page: Page, audit: Audit) -> None:
     page.line((clean(audit.suite, 100), STRONG), "  audit: tests of the tests; no model was asked")
     parts = [count(audit.tasks, "task"), f"{count(audit.references, 'reference')} × {audit.times}"]
+    parts += [count(audit.alternatives, "alternative")] * bool(audit.alternatives)
     page.line(f"{', '.join(parts)}, {count(audit.plays, 'play')} in all, seed {audit.seed}")
     made = audit.mutants
     page.line(

@@ -88,13 +88,19 @@ class Goal(Check):
         """Replay the reference beside the trial, and compare the two states."""
         if trial.task.reference is None:
             raise LookupError(f"task {trial.task.id!r} has no reference to replay")
-        expected = self._replayed(trial)
+        expected = self._replayed(trial, trial.task.reference)
         try:
             found = self.state(trial)
         except Gone as error:
             return Grade(False, str(error), evidence="state")
-        problems = [part for name in expected for part in self._compare(name, expected[name], found.get(name))]
+        problems = self._problems(expected, found)
+        others = trial.task.alternatives if problems else ()
+        if any(not self._problems(self._replayed(trial, other), found) for other in others):
+            problems = []
         return Grade(not problems, few(problems, 12), evidence="state")
+
+    def _problems(self, expected: Mapping[str, Any], found: Mapping[str, Any]) -> list[str]:
+        return [part for name in expected for part in self._compare(name, expected[name], found.get(name))]
 
     def _compare(self, name: str, expected: Any, found: Any) -> list[str]:
         if isinstance(expected, Table) and isinstance(found, Table):
@@ -102,7 +108,7 @@ class Goal(Check):
             return f"{name}: {text}".splitlines() if text else []
         return list(differences(expected, found, self.tolerance, name))
 
-    def _replayed(self, trial: Any) -> Mapping[str, Any]:
+    def _replayed(self, trial: Any, solution: Any) -> Mapping[str, Any]:
         task = trial.task
         with tempfile.TemporaryDirectory(prefix="passhat-goal-") as folder, contextlib.ExitStack() as closing:
             root = Path(folder).resolve() / "workspace"
@@ -125,7 +131,7 @@ class Goal(Check):
                 settled(self.prepare(live))
             with contextlib.ExitStack() as acting:
                 live.environment = self._opened(live, acting)
-                output = settled(self.reference(live, task.reference))
+                output = settled(self.reference(live, solution))
             done = FinishedTrial(
                 task,
                 output,
@@ -152,12 +158,12 @@ def goal(
     template: str | Path | None = None,
     tolerance: float = 0.0,
 ) -> Goal:
-    """The final state equals the one that the task's reference solution reaches from the same start.
+    """The final state equals the one that the task's reference, or an alternative to it, reaches from the same start.
 
     The suite's own ``prepare``, ``environment``, ``template`` and ``reference`` are used again, in a workspace of its
     own that nothing else sees: ``prepare(trial)``, then ``reference(trial, task.reference)`` with the same seed.
     ``state(trial)`` returns the named parts of the state that matter (see `queries`), and is asked of both; a failure
-    shows their difference. State in a declared service isn't replayed.
+    shows the difference to the reference's. State in a declared service isn't replayed.
 
     A reference that can't be replayed is an error of the grader.
     """
