@@ -44,7 +44,7 @@ def fenced(blocks: Mapping[str, str], *, longest: int, salt: str = "") -> Fenced
     for name, raw in blocks.items():
         text, hidden = visible(raw)
         if hidden:
-            notes.append(f"{name}: {hidden:,} invisible or control characters made visible")
+            notes.append(f"{name}: {hidden:,} invisible or control characters written out")
         text, left_out = cut(text, longest, token)
         if left_out:
             notes.append(f"{name}: {left_out:,} characters of the middle left out")
@@ -66,16 +66,18 @@ def _token(blocks: Mapping[str, str], salt: str) -> str:
 def visible(text: str) -> tuple[str, int]:
     """The text with every control, zero-width, bidirectional, private or unassigned character written as its number.
 
-    Lines and tabs stay. A run of one character is written once, with its length. Also returns how many there were.
+    Lines and tabs stay. A run of one character is written once, with its length. The marks by which models tell roles
+    apart (``<|im_start|>``) lose their form. Also returns how much was changed.
 
     >>> visible("a\\u200b\\u200b\\u200bb\\x1b[31m")
     ('a⟨3 × U+200B⟩b⟨U+001B⟩[31m', 4)
     """
     text = text.replace("\r\n", "\n")
+    count = text.count("<|")
+    text = text.replace("<|", "<⟨|⟩")
     if _PLAIN.fullmatch(text):
         return text, 0
     out: list[str] = []
-    count = 0
     before = ""
     for char, run in itertools.groupby(text):
         length = sum(1 for _ in run)
