@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from passhat.facts import Grade, Limits, Status, Task
-    from passhat.running import EvalResult, Run, evaluate, evaluate_async, resume, run, seeded
+    from passhat.running import EvalResult, Run, evaluate, evaluate_async, regrade, resume, run, seeded
     from passhat.suite import Suite
     from passhat.trial import FinishedTrial, Trial, tool
 
@@ -32,6 +32,7 @@ _HOME = {
     "Trial": "passhat.trial",
     "evaluate": "passhat.running",
     "evaluate_async": "passhat.running",
+    "regrade": "passhat.running",
     "resume": "passhat.running",
     "run": "passhat.running",
     "seeded": "passhat.running",
@@ -50,6 +51,7 @@ __all__ = [
     "Trial",
     "evaluate",
     "evaluate_async",
+    "regrade",
     "resume",
     "run",
     "seeded",

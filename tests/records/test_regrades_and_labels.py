@@ -73,6 +73,32 @@ def test_a_trial_that_could_not_be_judged_again_says_why(run: Path) -> None:
     assert first.notes == ("not judged again: its workspace wasn't kept",)
 
 
+def test_what_is_a_failure_anyway_stays_one_and_what_no_grader_looks_at_stays_as_it_is(
+    create: Create, make_record: Make
+) -> None:
+    writer = create()
+    statuses = [Status.TIMEOUT, Status.PROVIDER_ERROR, Status.ENVIRONMENT_ERROR, Status.GRADER_ERROR]
+    for trial, status in enumerate(statuses):
+        passed = False if status in (Status.TIMEOUT, Status.PROVIDER_ERROR) else None
+        writer.append(make_record("a", trial, passed=passed, status=status, score=0.5))
+    writer.finish()
+    with RegradeWriter.create(writer.path, writer.run_id, {}) as regrade:
+        regrade.append(Regrade("a", 0, Status.TIMEOUT, False, cannot="its workspace wasn't kept"))
+    found = list(RunReader(writer.path).trials(grades=regrade.head.id))
+    assert [(each.status, each.passed, each.score) for each in found] == [
+        (Status.TIMEOUT, False, None),
+        (Status.PROVIDER_ERROR, False, 0.5),
+        (Status.ENVIRONMENT_ERROR, None, 0.5),
+        (Status.UNRESOLVED, None, None),
+    ]
+    assert [each.notes[:1] for each in found] == [
+        ("not judged again: its workspace wasn't kept",),
+        (),
+        (),
+        ("not judged again: the regrade didn't reach it",),
+    ]
+
+
 def test_two_regrades_of_one_second_have_files_of_their_own(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     names = iter(["aaaa", "aaaa", "bbbb", "cccc"])
     monkeypatch.setattr("secrets.token_hex", lambda size: next(names))

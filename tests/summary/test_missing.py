@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from passhat.facts import RULES, Counts, Grade, Manifest, Status, TrialRecord
+from passhat.facts import RULES, Counts, Manifest, Status, TrialRecord
 from passhat.summary import MissingPolicy, Report, summarize
 
 Reporter = Callable[..., Report]
@@ -43,44 +43,24 @@ def test_a_trial_counts_as_its_status_says_whatever_else_the_record_claims(
             assert counted == {status.value: 1}
 
 
-@pytest.mark.parametrize(
-    ("grades", "passed"),
-    [
-        ([True, True], True),
-        ([True, False], False),
-        ([True, None], None),
-        ([False, None], False),
-        ([None, None], None),
-        (["error", True], None),
-        (["error", False], False),
-        (["error", None], None),
-        ([], True),
-    ],
-)
-def test_changed_grades_decide_by_kleene_logic(
-    report_of: Reporter, trial: Maker, grades: list[bool | str | None], passed: bool | None
-) -> None:
-    made = [Grade(None, error="boom") if each == "error" else Grade(each) for each in grades]  # type: ignore[arg-type]
-    options = {"grades": {("", "a", 0): made}}
-    report = report_of({"a": "x"}, records=[trial("a", 0, passed=False)], options=options)
-    assert report.by_task[0].outcomes == {True: "+", False: "-", None: "?"}[passed]
-
-
-def test_changed_grades_leave_failures_failed_and_say_what_they_could_not_judge(
-    report_of: Reporter, trial: Maker
-) -> None:
+def test_the_report_of_a_regrade_says_so_and_counts_what_it_could_not_judge(report_of: Reporter, trial: Maker) -> None:
+    lost = ("not judged again: its workspace wasn't kept",)
     records = [
-        trial("a", 0, passed=False, status=Status.TIMEOUT, score=0.0),
-        trial("a", 1, passed=False, status=Status.TIMEOUT, score=1.0),
-        trial("a", 2),
+        trial("a", 0, passed=False, status=Status.TIMEOUT, score=0.5),
+        trial("a", 1, passed=False, status=Status.TIMEOUT, score=None, notes=lost),
+        trial("a", 2, passed=None, status=Status.UNRESOLVED, notes=lost),
         trial("a", 3, passed=False, status=Status.PROVIDER_ERROR),
     ]
-    report = report_of({"a": "xxxx"}, records=records, options={"grades": {("", "a", 0): [Grade(True, score=0.5)]}})
+    report = report_of({"a": "xxxx"}, records=records, options={"regrade": "r-1"})
     assert report.by_task[0].outcomes == "--?-"
     assert report.score is not None
     assert report.score.estimate == pytest.approx(0.5 / 3)
     assert report.missing == {"unresolved": 1}
-    assert "not-regraded" in {finding.rule for finding in report.findings}
+    assert report.regrade == "r-1"
+    found = {finding.rule: finding.message for finding in report.findings}
+    assert "grades of the regrade r-1, not the run's own" in found["regraded"]
+    assert found["not-regraded"].startswith("2 trials could not be judged again")
+    assert not {"regraded", "not-regraded"} & {each.rule for each in report_of({"a": "+-"}).findings}
 
 
 def test_seven_of_eight_trials_raising_is_exactly_an_eighth(report_of: Reporter, trial: Maker) -> None:

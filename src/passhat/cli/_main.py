@@ -27,10 +27,13 @@ _COMMANDS = {
     "history": "Show a suite over time: rates by run, and what changed.",
     "init": "Write a small suite that runs, and a workflow for CI.",
     "plan": "Say how many tasks and trials a comparison needs, and what they cost.",
+    "regrade": "Judge recorded trials again by changed graders.",
     "report": "Show what a run, or a table of outcomes, says.",
     "resume": "Go on with a run that was interrupted.",
+    "review": "Read trials one by one and judge them, in the terminal.",
     "run": "Run suites: tasks x trials, graded and recorded.",
     "runs": "List the recorded runs.",
+    "sample": "Draw trials for a review, and say who reads which.",
     "show": "Show a run's trials, or one trial's transcript.",
 }
 

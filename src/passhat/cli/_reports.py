@@ -44,7 +44,8 @@ class Judging:
         manifest = reader.manifest
         records, labels = reader.trials(grades=grades), reader.labels()
         looks = EarlierLooks(manifest, reader.path.parent.parent).of((*manifest.gates, *self.gates), arm=arm)
-        return summarize(manifest, records, labels=labels, arm=arm, looks=looks, **self._options(manifest.gates))
+        options = self._options(manifest.gates)
+        return summarize(manifest, records, labels=labels, arm=arm, looks=looks, regrade=grades, **options)
 
     def of_table(self, path: Path) -> Report:
         """The report of a table of outcomes."""

@@ -12,7 +12,7 @@ from passhat.records._lock import Holder
 from passhat.records._look import WorkspaceFile, workspace_files
 from passhat.records._pairs import Pair, PairSet
 from passhat.records._reader import RunReader
-from passhat.records._regrades import Regrade, RegradeHead, RegradeWriter
+from passhat.records._regrades import NOT_JUDGED, Regrade, RegradeHead, RegradeWriter
 from passhat.records._resume import open_for_resume, resume_refusal
 from passhat.records._runs import RunEntry, find_run, list_runs
 from passhat.records._unpack import unpack_workspace
@@ -20,6 +20,7 @@ from passhat.records._workspaces import KeptWorkspace, WorkspaceStore, archive_n
 from passhat.records._writer import RunWriter, WritePoint
 
 __all__ = [
+    "NOT_JUDGED",
     "BadRecord",
     "Holder",
     "KeptWorkspace",

@@ -22,6 +22,9 @@ from passhat.records._lines import Lines
 from passhat.records._pairs import Pair, PairSet
 from passhat.records._writer import utc_now
 
+NOT_JUDGED = "not judged again: "
+"""How the note begins of a trial that a regrade has no verdict on."""
+
 
 class RegradeHead(msgspec.Struct, frozen=True, kw_only=True):
     """The first line: which graders (name -> hash of source) judged which run, and when (UTC, ISO 8601).
@@ -182,7 +185,7 @@ def _with(record: TrialRecord, verdict: Regrade | None) -> TrialRecord:
         changes: dict[str, Any] = {"score": None, "grades": ()}
         if grading is not Grading.FOR_SCORE:
             changes |= {"status": Status.UNRESOLVED, "passed": None}
-        return msgspec.structs.replace(record, **changes, notes=(*record.notes, f"not judged again: {why}"))
+        return msgspec.structs.replace(record, **changes, notes=(*record.notes, f"{NOT_JUDGED}{why}"))
     return msgspec.structs.replace(
         record, status=verdict.status, passed=verdict.passed, score=verdict.score, grades=verdict.grades
     )

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from passhat.reporting._leaks import render_leaks
     from passhat.reporting._markdown import render_markdown
     from passhat.reporting._plan import render_plan
+    from passhat.reporting._regraded import render_regraded
     from passhat.reporting._progress import ProgressLine
     from passhat.reporting._raters import render_raters, render_reading_plan
     from passhat.reporting._runs import render_runs, render_trials
@@ -48,6 +49,7 @@ _HOME = {
     "render_leaks": "_leaks",
     "render_markdown": "_markdown",
     "render_plan": "_plan",
+    "render_regraded": "_regraded",
     "render_raters": "_raters",
     "render_reading_plan": "_raters",
     "render_runs": "_runs",
@@ -76,6 +78,7 @@ __all__ = [
     "render_leaks",
     "render_markdown",
     "render_plan",
+    "render_regraded",
     "render_raters",
     "render_reading_plan",
     "render_runs",

@@ -31,6 +31,8 @@ def head(page: Page, report: Report, run: str | None) -> None:
     page.line((" · ".join(parts), DIM))
     if run:
         page.line((f"run {clean(run, 200)}", DIM))
+    if report.regrade:
+        page.line(("grades of the regrade ", WARN), (clean(report.regrade, 200), WARN), ", not the run's own")
 
 
 def size_of(report: Report) -> str:

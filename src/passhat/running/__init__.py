@@ -1,21 +1,25 @@
 """Running trials: the small door `evaluate`, and whole suites.
 
 `evaluate` works in memory. `run` records a suite in a directory, `resume` goes on with one, `dry_run` says beforehand
-what a run would take. `SingleTrials` tries one task once and records nothing. The gateway and the run directory are
+what a run would take. `regrade` judges a recorded run again, `SingleTrials` tries one task once and records
+nothing. The gateway and the run directory are
 loaded only when a run begins.
 """
 
 from passhat.running._check import check_run
 from passhat.running._dry_run import Expected, dry_run
 from passhat.running._entrance import Entrance, entrance
-from passhat.running._errors import Interrupted, ModelSelectionError, ResumeRefused, RunError
+from passhat.running._errors import Interrupted, ModelSelectionError, RegradeInterrupted, ResumeRefused, RunError
 from passhat.running._eval_result import EvalResult, Published, Rates, TaskResult
 from passhat.running._evaluate import evaluate, evaluate_async
 from passhat.running._executor import Acted, Executor
 from passhat.running._judges import Bench, Judges, bench, judges_for
 from passhat.running._own_loop import own_loop
 from passhat.running._plan import Order, PlannedTrial, plan
+from passhat.running._probing import Probed, Probes, probe
 from passhat.running._progress import Progress, Totals
+from passhat.running._regrade import regrade
+from passhat.running._regraded import Flip, GradeChange, NotJudged, Regraded
 from passhat.running._run import Run, resume, run, run_async
 from passhat.running._seeded import seeded
 from passhat.running._selecting import selected_model
@@ -29,14 +33,21 @@ __all__ = [
     "EvalResult",
     "Executor",
     "Expected",
+    "Flip",
+    "GradeChange",
     "Interrupted",
     "Judges",
     "ModelSelectionError",
+    "NotJudged",
     "Order",
     "PlannedTrial",
+    "Probed",
+    "Probes",
     "Progress",
     "Published",
     "Rates",
+    "RegradeInterrupted",
+    "Regraded",
     "ResumeRefused",
     "Run",
     "RunError",
@@ -53,6 +64,8 @@ __all__ = [
     "judges_for",
     "own_loop",
     "plan",
+    "probe",
+    "regrade",
     "resume",
     "run",
     "run_async",

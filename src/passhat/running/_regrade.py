@@ -236,6 +236,7 @@ class RegradeJob:
     def result(self) -> Regraded:
         """What the regrade says so far."""
         manifest, changes = self.reader.manifest, self.changes
+        changes.sort(manifest.task_ids)
         done = changes.judged + len(changes.not_judged)
         return Regraded(
             id=self.writer.head.id,
@@ -248,7 +249,7 @@ class RegradeJob:
             without=changes.without,
             unreached=self.board.planned - done,
             flips=tuple(changes.flips),
-            by_task=changes.by_task(manifest.task_ids),
+            by_task=changes.by_task(),
             scores_changed=changes.scores,
             not_judged=tuple(changes.not_judged),
             other_answers=self.other_answers,

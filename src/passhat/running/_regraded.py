@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
@@ -128,17 +129,17 @@ class Changes:
         """A trial that can't be."""
         self.not_judged.append(NotJudged(record.task, record.trial, record.arm, why))
 
-    def by_task(self, order: Sequence[str]) -> tuple[TaskFlips, ...]:
-        """The flips by task, in the run's order."""
-        place = {task: number for number, task in enumerate(order)}
-        tasks = sorted({flip.task for flip in self.flips}, key=lambda task: place.get(task, len(place)))
-        return tuple(
-            TaskFlips(
-                task,
-                *(sum(flip.after is word for flip in self.flips if flip.task == task) for word in (True, False, None)),
-            )
-            for task in tasks
-        )
+    def sort(self, tasks: Sequence[str]) -> None:
+        """Bring the flips into the order of the run's tasks."""
+        place = {task: number for number, task in enumerate(tasks)}
+        self.flips.sort(key=lambda flip: (place.get(flip.task, len(place)), flip.arm, flip.trial))
+
+    def by_task(self) -> tuple[TaskFlips, ...]:
+        """The flips, counted by task."""
+        counts: dict[str, Counter[bool | None]] = {}
+        for flip in self.flips:
+            counts.setdefault(flip.task, Counter())[flip.after] += 1
+        return tuple(TaskFlips(task, now[True], now[False], now[None]) for task, now in counts.items())
 
 
 def _changed(before: Sequence[Grade], after: Sequence[Grade]) -> Iterable[GradeChange]:

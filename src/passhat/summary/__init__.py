@@ -36,7 +36,6 @@ from passhat.summary._report import (
 from passhat.summary._rows import verdict_of_task
 from passhat.summary._settling import can_settle, settle
 from passhat.summary._summarize import flip_rate, summarize
-from passhat.summary._tally import Regrades
 from passhat.summary._title import is_rate_of_an_agent, quick_pass_at_1, title_of
 
 __all__ = [
@@ -60,7 +59,6 @@ __all__ = [
     "Rate",
     "RateWithout",
     "Reading",
-    "Regrades",
     "Report",
     "Score",
     "Severity",

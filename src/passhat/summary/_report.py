@@ -288,6 +288,7 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     undecided: Literal["pass", "fail"]
     exit_code: int
     metrics: tuple[MetricValue, ...] = ()  # what the suite's metrics said when the run ended
+    regrade: str | None = None  # the id of the regrade whose grades these are; None is the run's own
     reading: Reading | None = None  # None where nobody could have read it: a table, a run that is still in memory
 
     def rate(self, k: int, *, hat: bool = False) -> Rate | None:

@@ -20,7 +20,7 @@ from passhat.summary._rates import Population, Table, default_ks
 from passhat.summary._reading import reading_of
 from passhat.summary._report import GateRow, MissingPolicy, Report, TrialCounts
 from passhat.summary._rows import by_split, by_tag, error_rows, grader_rates, task_row, usage_totals
-from passhat.summary._tally import Regrades, Tally, TaskTally
+from passhat.summary._tally import Tally, TaskTally
 from passhat.summary._title import title_of
 from passhat.summary._worlds import Headline
 
@@ -34,7 +34,7 @@ def summarize(
     ks: Sequence[int] | None = None,
     gates: Sequence[Gate | str] | None = None,
     undecided: str | None = None,
-    grades: Regrades | None = None,
+    regrade: str | None = None,
     labels: Sequence[Label] | None = None,
     planned: int | Mapping[str, int] | None = None,
     arm: str | None = None,
@@ -52,7 +52,7 @@ def summarize(
       and a provider's failure is missing rather than the agent's failure).
     - ``level`` is that of all two-sided intervals; each gate has its own. ``ks`` are the k of pass@k and pass^k,
       every one up to the smallest n unless given.
-    - ``grades`` replaces the recorded grades by those of changed graders, by (arm, task, trial).
+    - ``regrade`` is the id of the regrade whose grades the ``records`` have in place of the run's own.
     - ``labels`` are what people say of the trials and still holds; None where nobody could say anything.
     - ``planned`` is the number of trials meant for each task, or for named ones; 0 says that what is recorded is all
       that was meant, as in a table of outcomes that others recorded.
@@ -77,7 +77,7 @@ def summarize(
         Gate.parse(gate) if isinstance(gate, str) else gate for gate in (manifest.gates if gates is None else gates)
     ]
     watch = ((label.task, label.trial) for label in labels or ())
-    tally = Tally(manifest, arm=_arm(manifest, arm), policy=policy, grades=grades, watch=watch)
+    tally = Tally(manifest, arm=_arm(manifest, arm), policy=policy, watch=watch)
     amounts = Amounts(kept_amounts(parsed), unseen=manifest.model_source == "unseen")
     tally.add_all(amounts.watching(records, tally.arm))
     tally.finish(planned)
@@ -123,6 +123,7 @@ def summarize(
         gates=tuple(verdicts),
         undecided="fail" if fails else "pass",
         exit_code=_exit_code(verdicts, parsed, headline, undecided_fails=fails),
+        regrade=regrade,
         reading=None if labels is None else reading_of(labels, tally, headline, population, level),
     )
     evidence = Evidence(report, tally, headline, population, table, tuple(parsed), now or datetime.now(UTC))

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 
-from passhat.facts import RULES, Counts, Grade, Grading, Manifest, Status, TrialRecord, decide
+from passhat.facts import RULES, Counts, Grade, Manifest, Status, TrialRecord
+from passhat.records import NOT_JUDGED
 from passhat.summary._report import Example, MissingPolicy
 from passhat.summary._spend import Spend
-
-Regrades = Mapping[tuple[str, str, int], Sequence[Grade]]
-"""Grades by changed graders, by (arm, task, trial)."""
 
 PASSED, FAILED, MISSING = "+", "-", "?"
 SHOWN_OUTCOMES = 100
@@ -161,12 +159,10 @@ class Tally:
         *,
         arm: str,
         policy: MissingPolicy,
-        grades: Regrades | None = None,
         watch: Iterable[tuple[str, int]] = (),
     ) -> None:
         self.arm = arm
         self.policy = policy
-        self.grades = grades
         self.watched: dict[tuple[str, int], bool | None] = {}  # what became of the trials to ``watch``, once seen
         self._watch = frozenset(watch)
         self.not_regraded = 0
@@ -205,18 +201,19 @@ class Tally:
             task.unplanned += 1
             return
         task.ran += 1
-        passed, score, status, grades = self._judge(record)
+        self.not_regraded += any(note.startswith(NOT_JUDGED) for note in record.notes)
+        passed = self._judge(record)
         task.see(record.trial, passed)
         if (record.task, record.trial) in self._watch:
             self.watched[record.task, record.trial] = passed
-        task.see_score(passed, score)
+        task.see_score(passed, record.score)
         task.see_fingerprint(record.fingerprint)
-        for grade in grades:
+        for grade in record.grades:
             name = grade.name or "grader"
             if name not in task.graders:
                 task.graders[name] = GraderTally(grade.role.value)
             task.graders[name].add(record, grade)
-        self.splits.setdefault(task.split, SplitTally()).see(record, status, passed)
+        self.splits.setdefault(task.split, SplitTally()).see(record, record.status, passed)
 
     @staticmethod
     def _learn(task: TaskTally, record: TrialRecord) -> None:
@@ -234,29 +231,16 @@ class Tally:
             task.seconds += attempt.seconds
         self.retried += len(record.attempts)
 
-    def _judge(self, record: TrialRecord) -> tuple[bool | None, float | None, Status, Sequence[Grade]]:
-        """What a trial counts as: by the status table, by changed grades, and by the policy for provider errors."""
-        passed, score, status, grades = record.passed, record.score, record.status, record.grades
-        rule = RULES[status]
-        if self.grades is not None and rule.grading is not Grading.NO:
-            new = self.grades.get((record.arm, record.task, record.trial))
-            if new is not None:
-                grades = tuple(new)
-                passed, score, decided = decide(grades)
-                status = decided if rule.grading is not Grading.FOR_SCORE else status
-            elif rule.grading is not Grading.FOR_SCORE:
-                self.not_regraded += 1
-                return None, None, Status.UNRESOLVED, ()
-            else:
-                score, grades = None, ()
-        counts = RULES[status].counts
-        if status is Status.PROVIDER_ERROR and self.policy == "exclude-provider":
+    def _judge(self, record: TrialRecord) -> bool | None:
+        """What a trial counts as: by the status table, and by the policy for provider errors."""
+        counts = RULES[record.status].counts
+        if record.status is Status.PROVIDER_ERROR and self.policy == "exclude-provider":
             counts = Counts.MISSING
         if counts is Counts.FAILURE:
-            passed = False
-        elif counts is Counts.MISSING or (counts is Counts.MISSING_UNLESS_FAILED and passed is not False):
-            passed = None
-        return passed, score, status, grades
+            return False
+        if counts is Counts.MISSING or (counts is Counts.MISSING_UNLESS_FAILED and record.passed is not False):
+            return None
+        return record.passed
 
     def finish(self, planned: int | Mapping[str, int] | None) -> None:
         """Count as missing what was planned and has no record."""

@@ -111,18 +111,6 @@ def other_arms(evidence: Evidence) -> Iterator[Finding]:
         yield Finding("one-arm", "note", f"This report is about arm {evidence.report.arm!r}; left out: {names}")
 
 
-def not_regraded(evidence: Evidence) -> Iterator[Finding]:
-    """Trials that the changed graders couldn't judge."""
-    number = evidence.tally.not_regraded
-    if number:
-        yield Finding(
-            "not-regraded",
-            "warning",
-            f"{count(number, 'trial')} could not be judged by the changed graders (no workspace or transcript was "
-            "kept) and count as missing",
-        )
-
-
 RULES = (
     missing_trials,
     untested_tasks,
@@ -131,5 +119,4 @@ RULES = (
     retried,
     partial_sums,
     other_arms,
-    not_regraded,
 )

@@ -1,0 +1,36 @@
+"""Rules about reports by other grades than the run's own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from passhat.summary._findings._evidence import Evidence, count
+from passhat.summary._report import Finding
+
+
+def regraded(evidence: Evidence) -> Iterator[Finding]:
+    """The number isn't the one that the run was recorded with."""
+    if evidence.report.regrade is None:
+        return
+    metrics = "; its metrics are those of the run's end" if evidence.manifest.metrics else ""
+    yield Finding(
+        "regraded",
+        "note",
+        f"These are the grades of the regrade {evidence.report.regrade}, not the run's own: say so beside the "
+        f"number{metrics}",
+    )
+
+
+def not_regraded(evidence: Evidence) -> Iterator[Finding]:
+    """Trials that the changed graders couldn't judge."""
+    number = evidence.tally.not_regraded
+    if number:
+        yield Finding(
+            "not-regraded",
+            "warning",
+            f"{count(number, 'trial')} could not be judged again (passhat regrade says why of each): they have no "
+            "verdict, or are failures without a score where they would be failures in any case",
+        )
+
+
+RULES = (regraded, not_regraded)
