@@ -36,7 +36,10 @@ class Usage(msgspec.Struct, frozen=True, omit_defaults=True):
     @classmethod
     def total(cls, parts: Iterable[Usage]) -> Usage:
         """The sum of what is known; ``partial`` when a part that made calls didn't know a figure another part knew."""
-        parts = [part for part in parts if part != Usage()]
+        nothing = cls()
+        parts = [part for part in parts if part != nothing]
+        if len(parts) < 2:
+            return parts[0] if parts else nothing
         sums: dict[str, Any] = {}
         partial = any(part.partial for part in parts)
         for name in ("input_tokens", "cached_tokens", "output_tokens", "reasoning_tokens", "dollars"):

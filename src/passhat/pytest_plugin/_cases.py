@@ -14,7 +14,8 @@ import pytest
 from _pytest.reports import CollectErrorRepr
 
 from passhat.pytest_plugin._arms import name_arms
-from passhat.pytest_plugin._keys import ALONE, ARM, CASE, MARK, MARKS, MEMBERS, NUMBER, TASK, TRIALS
+from passhat.pytest_plugin._items import Case, ItemTrial
+from passhat.pytest_plugin._keys import CASE, MARKS, TRIAL, TRIALS
 from passhat.pytest_plugin._marks import TrialsMark, read
 
 PARAMETER = "_passhat_trial"
@@ -56,7 +57,6 @@ def make_trials(metafunc: pytest.Metafunc, mark: pytest.Mark) -> None:
     if TRIALS not in config.stash:
         config.stash[TRIALS] = True
         config.pluginmanager.register(Selecting(), "passhat-selecting")
-    metafunc.definition.stash[MARK] = asked
     metafunc.fixturenames.append(PARAMETER)
     numbers = range(1, asked.n + 1)
     ids: list[Any] = [f"trial{number}of{asked.n}" for number in numbers]
@@ -96,28 +96,25 @@ def _refuse_testcases(nodes: Iterable[Any]) -> None:
 
 def link(nodes: Iterable[Any]) -> None:
     """Tell each verdict its trials, before anything filters them. Nodes that are linked already are left alone."""
-    pending: list[pytest.Item] = []
+    pending: list[tuple[pytest.Item, int]] = []
     with_arms: dict[tuple[str, str], list[pytest.Item]] = {}
     for node in nodes:
         callspec = getattr(node, "callspec", None)
         number = callspec.params.get(PARAMETER) if callspec is not None else None
-        if number is None or MEMBERS in node.stash or CASE in node.stash:
+        if number is None or TRIAL in node.stash or CASE in node.stash:
             continue
-        node.stash[MARK] = _mark_of(node)
         if number != VERDICT:
-            node.stash[NUMBER] = number
-            pending.append(node)
+            pending.append((node, number))
             continue
-        node.stash[MEMBERS] = list(pending)
-        for trial in pending:
-            trial.stash[CASE] = node.nodeid
+        case = node.stash[CASE] = Case(node.nodeid, _mark_of(node), [trial for trial, _ in pending])
+        for trial, number in pending:
+            trial.stash[TRIAL] = ItemTrial(case, number)
         pending = []
-        if node.stash[MARK].arms is not None:
-            with_arms.setdefault((node.originalname, node.stash[MARK].arms), []).append(node)
+        if case.mark.arms is not None:
+            with_arms.setdefault((node.originalname, case.mark.arms), []).append(node)
     for (_, parameter), verdicts in with_arms.items():
         for verdict, (arm, task) in zip(verdicts, name_arms(verdicts, parameter), strict=True):
-            for item in (verdict, *verdict.stash[MEMBERS]):
-                item.stash[ARM], item.stash[TASK] = arm, task
+            verdict.stash[CASE].arm, verdict.stash[CASE].task = arm, task
 
 
 def _mark_of(item: pytest.Item) -> TrialsMark:
@@ -147,18 +144,17 @@ def select(config: pytest.Config, items: list[pytest.Item]) -> None:
     A trial without its verdict is an ordinary test when it was named, and isn't run otherwise.
     """
     kept: dict[pytest.Item, None] = {}
-    selected = {item for item in items if MEMBERS in item.stash}
-    whole = {trial for verdict in selected for trial in verdict.stash[MEMBERS]}
+    whole = {trial for item in items if CASE in item.stash for trial in item.stash[CASE].items}
     dropped: list[pytest.Item] = []
     for item in items:
-        if item in selected:
-            trials: list[pytest.Item] = item.stash[MEMBERS]
-            kept.update(dict.fromkeys(trials))
-        elif CASE in item.stash and item not in whole:
-            if not _named(config, item):
+        case, trial = item.stash.get(CASE, None), item.stash.get(TRIAL, None)
+        if case is not None:
+            kept.update(dict.fromkeys(case.items))
+        elif trial is not None and item not in whole:
+            if not _named(config, trial):
                 dropped.append(item)
                 continue
-            item.stash[ALONE] = True
+            trial.alone = True
         kept[item] = None
     if dropped:
         config.hook.pytest_deselected(items=dropped)
@@ -166,8 +162,8 @@ def select(config: pytest.Config, items: list[pytest.Item]) -> None:
     _skip_what_costs(config, items)
 
 
-def _named(config: pytest.Config, item: pytest.Item) -> bool:
-    label = f"trial{item.stash[NUMBER]}of{item.stash[MARK].n}"
+def _named(config: pytest.Config, trial: ItemTrial) -> bool:
+    label = f"trial{trial.number}of{trial.case.mark.n}"
     return label in (config.getoption("keyword") or "") or any(label in str(argument) for argument in config.args)
 
 
@@ -177,6 +173,7 @@ def _skip_what_costs(config: pytest.Config, items: list[pytest.Item]) -> None:
         return
     reason = "a live model costs money: run it with --trials N or --model PROVIDER/NAME, or mark it simulated=True"
     for item in items:
-        names: Iterable[str] = getattr(item, "fixturenames", ())
-        if MARK in item.stash and not item.stash[MARK].simulated and "faux" not in names:
+        trial = item.stash.get(TRIAL, None)
+        case: Case | None = item.stash.get(CASE, None) if trial is None else trial.case
+        if case is not None and not case.mark.simulated and "faux" not in getattr(item, "fixturenames", ()):
             item.add_marker(pytest.mark.skip(reason=reason))

@@ -30,11 +30,14 @@ class _Case:
         self.location: tuple[str, int | None, str] = (name.partition("::")[0], None, name)
 
     def take(self, part: Part) -> None:
-        self.trials.setdefault(part.number, TrialParts(self.name, part.number)).parts.append(part)
+        trial = self.trials.get(part.number)
+        if trial is None:
+            trial = self.trials[part.number] = TrialParts(self.name, part.number)
+        trial.take(part)
 
     @property
     def over(self) -> bool:
-        return self.finished >= self.expected
+        return len(self.finished) == len(self.expected)
 
 
 class VerdictText(TerminalRepr):
@@ -86,7 +89,7 @@ class Deciding:
             part = data if isinstance(data, Part) else Part.unpacked(data)
             report.__dict__["passhat_kind"] = part.kind
             case = self._cases.get(part.case)
-            if case is not None:
+            if case is not None and not case.over:
                 if not case.trials:
                     case.location = _case_location(report.location, part.case)
                 case.take(part)
@@ -117,6 +120,7 @@ class Deciding:
         self._recording.add(case.trials[number])
         if case.over:
             self._report(case, self._decided(case))
+            case.trials.clear()  # a session may have very many
 
     def _decided(self, case: _Case) -> CaseVerdict:
         trials = [case.trials[number] for number in sorted(case.trials)]

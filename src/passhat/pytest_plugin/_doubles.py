@@ -11,7 +11,7 @@ import pytest
 
 from passhat.facts import Transcript, derive_seed
 from passhat.pytest_plugin._environment import for_subprocess, gateway_of, host_environment, point_at
-from passhat.pytest_plugin._keys import CASE, ENVIRONMENT, EVIDENCE, FAILED, MARK, NUMBER, TASK
+from passhat.pytest_plugin._keys import ENVIRONMENT, EVIDENCE, FAILED, TRIAL
 from passhat.pytest_plugin._transcripts import Transcripts
 from passhat.trial import Recorder, Trial, Workspace, recorder_here
 
@@ -114,9 +114,9 @@ def _mode(request: pytest.FixtureRequest) -> Any:
     model = request.config.getoption("passhat_model")
     if model is not None:
         return Forward.to_model(model, host)
-    mark = request.node.stash.get(MARK, None)
-    if mark is not None and mark.simulation is not None:
-        return Simulate(mark.simulation)
+    trial = request.node.stash.get(TRIAL, None)
+    if trial is not None and trial.case.mark.simulation is not None:
+        return Simulate(trial.case.mark.simulation)
     return Forward.as_asked(host)
 
 
@@ -135,9 +135,10 @@ def scripted_trial(request: pytest.FixtureRequest, workspace: Path, patch: pytes
 
 
 def _opened(request: pytest.FixtureRequest, workspace: Path, mode: Any) -> tuple[Recorder, Session, dict[str, Any]]:
-    node = request.node
-    case, number = node.stash.get(CASE, node.nodeid), node.stash.get(NUMBER, 1)
-    seed = derive_seed(request.config.getoption("passhat_seed") or 0, node.stash.get(TASK, case), number - 1)
+    chosen = request.config.getoption("passhat_seed") or 0
+    trial = request.node.stash.get(TRIAL, None)
+    case, number = (request.node.nodeid, 1) if trial is None else (trial.case.name, trial.number)
+    seed = derive_seed(chosen, case, 0) if trial is None else trial.seed(chosen)
     recorder = Recorder()
     session = gateway_of(request.config).open(
         mode, sink=recorder.add, now=recorder.now, seed=seed, label=case, workspace=workspace

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 import msgspec
 import pytest
 
 from passhat import __version__
-from passhat.facts import Manifest, PasshatError
+from passhat.facts import Manifest, PasshatError, Transcript, TrialRecord
 from passhat.pytest_plugin._environment import host_environment
 from passhat.running._models import secrets_of
 from passhat.running._seen import Seen
@@ -50,21 +50,26 @@ class Recording:
         """Write what is pending: many trials of no length in one go, a trial that took its time at once."""
         pending, self._pending = self._pending, []
         try:
-            for trial in pending if not self._problem else ():
-                self._append(trial)
+            if pending and not self._problem:
+                self._append(pending)
         except (PasshatError, OSError) as error:
             self._problem = f"trials weren't recorded: {error}"
+        for trial in pending:
+            trial.let_go()
         self._wrote = time.monotonic()
 
-    def _append(self, trial: TrialParts) -> None:
+    def _append(self, trials: Sequence[TrialParts]) -> None:
         if self._writer is None:
             from passhat.records import RunWriter
 
             self._writer = RunWriter.create(self._manifest, root=self._root, redact=self._secrets)
-        transcript = trial.transcript()
-        if transcript.events:
-            self._seen.add(transcript)
-        self._writer.append(trial.record(), transcript if transcript.events else None)
+        rows: list[tuple[TrialRecord, Transcript | None]] = []
+        for trial in trials:
+            transcript = trial.transcript()
+            if transcript.events:
+                self._seen.add(transcript)
+            rows.append((trial.record(), transcript if transcript.events else None))
+        self._writer.extend(rows)
 
     def close(self, cases: Iterable[str], *, whole: bool) -> None:
         """Finish the record; ``cases`` are in the order of collection, ``whole`` says that each had its verdict."""

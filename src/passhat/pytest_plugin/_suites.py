@@ -13,12 +13,12 @@ import pytest
 
 from passhat.facts import RULES, Counts, PasshatError, Status, Task, Transcript, TrialRecord
 from passhat.pytest_plugin._environment import gateway_of, host_environment
-from passhat.pytest_plugin._keys import NUMBER, RECORD, SUITES
+from passhat.pytest_plugin._keys import SUITES, TRIAL
 from passhat.pytest_plugin._marks import EVERY
 from passhat.pytest_plugin._parts import Kind
 
 if TYPE_CHECKING:
-    from passhat.running import Acted, Executor
+    from passhat.running import SingleTrials
     from passhat.suite import Suite
 
 _BY_KIND = "by kind"
@@ -91,62 +91,27 @@ class SuiteTrial:
 
 def _run(suite: Suite, task: Task, request: pytest.FixtureRequest) -> None:
     """One trial of one task; a trial that isn't a success ends its test with the reason."""
-    ended = _Runner.of(suite, request.config).trial(task, request.node.stash.get(NUMBER, 1))
-    request.node.stash[RECORD] = ended
-    if ended.kind != "passed":
-        pytest.fail(ended.message, pytrace=False)
+    trial = request.node.stash[TRIAL]
+    trials = _opened(suite, request.config)
+    done = trials.run(task, trial.number - 1)
+    kind, message = _kind(done.record)
+    trial.ended = SuiteTrial(kind, message, msgspec.json.encode(done.record).decode(), done.transcript, trials.source)
+    if kind != "passed":
+        pytest.fail(message, pytrace=False)
 
 
-class _Runner:
-    """Runs trials of one suite in this process, until the session ends."""
-
-    def __init__(self, suite: Suite, config: pytest.Config) -> None:
-        from passhat.running import Entrance
-        from passhat.running._setup import Asked, Setup, everything
+def _opened(suite: Suite, config: pytest.Config) -> SingleTrials:
+    """The suite, open in this process until the session ends."""
+    opened: dict[int, SingleTrials] = config.stash.setdefault(SUITES, {})
+    if id(suite) not in opened:
+        from passhat.running import Entrance, SingleTrials
 
         through = Entrance(gateway_of(config), host_environment(config))
-        asked = Asked(model=config.getoption("passhat_model"), through=through)
-        setup = Setup(suite, asked, selected=everything)
-        self._seed: int = config.getoption("passhat_seed") or 0
-        self._suite = suite
-        self._source = setup.model.source
-        self._executor: Executor = setup.open(through.gateway)[0]
-        config.add_cleanup(self._close)
-
-    @classmethod
-    def of(cls, suite: Suite, config: pytest.Config) -> _Runner:
-        """The session's runner of a suite."""
-        runners: dict[int, _Runner] = config.stash.setdefault(SUITES, {})
-        if id(suite) not in runners:
-            runners[id(suite)] = cls(suite, config)
-        return runners[id(suite)]
-
-    def trial(self, task: Task, number: int) -> SuiteTrial:
-        """Run and grade one trial; ``number`` counts from 1."""
-        from passhat.facts import derive_seed
-        from passhat.running import PlannedTrial
-        from passhat.running._own_loop import own_loop
-
-        planned = PlannedTrial(task, number - 1, "", derive_seed(self._seed, task.id, number - 1), number)
-        with own_loop() as runner:
-            return runner.run(self._acted(planned))
-
-    async def _acted(self, planned: Any) -> SuiteTrial:
-        from passhat.running._recorded import graded_record
-
-        acted: Acted = await self._executor.act(planned)
-        try:
-            record = await graded_record(self._executor, planned, acted, graded=bool(self._suite.graders))
-        finally:
-            acted.release()
-        kind, message = _kind(record)
-        packed = msgspec.json.encode(record).decode()
-        return SuiteTrial(kind, message, packed, acted.transcript, self._source)
-
-    def _close(self) -> None:
-        import asyncio
-
-        asyncio.run(self._executor.close())
+        model, seed = config.getoption("passhat_model"), config.getoption("passhat_seed") or 0
+        judge = config.getoption("passhat_judge_model")
+        opened[id(suite)] = SingleTrials(suite, through, model=model, judge_model=judge, seed=seed)
+        config.add_cleanup(opened[id(suite)].close)
+    return opened[id(suite)]
 
 
 def _kind(record: TrialRecord) -> tuple[Kind, str]:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import functools
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from typing import Literal
 
 import msgspec
@@ -41,49 +41,85 @@ _ORDER: tuple[Kind, ...] = (
     "unresolved",
     "skipped",
     "not_needed",
+    "passed",
 )
+_PASSED = Grade(True, name="test")
+_NOTHING = Usage()
 
 
-@dataclass
 class TrialParts:
-    """All phases of one trial, as they arrive."""
+    """All phases of one trial, as they arrive; its record, once the last is there."""
 
-    case: str
-    number: int
-    parts: list[Part] = field(default_factory=list)
+    __slots__ = ("_packed", "_record", "case", "number", "parts")
+
+    def __init__(self, case: str, number: int, parts: Iterable[Part] = ()) -> None:
+        self.case = case
+        self.number = number
+        self.parts: list[Part] = []
+        self._packed = ""  # JSON of the transcript
+        self._record: TrialRecord | None = None
+        for part in parts:
+            self.take(part)
+
+    def take(self, part: Part) -> None:
+        """One more phase."""
+        if part.transcript:
+            self._packed = self._packed or part.transcript
+            part = msgspec.structs.replace(part, transcript="")
+        self.parts.append(part)
 
     def worst(self) -> Part:
         """The phase that tells how the trial ended."""
-        for kind in _ORDER:
-            for part in self.parts:
-                if part.kind == kind:
-                    return part
-        return next((part for part in self.parts if part.when == "call"), self.parts[0])
+        if len(self.parts) == 1:
+            return self.parts[0]
+        found = min(self.parts, key=_rank)
+        return found if found.kind != "passed" else self._call() or found
 
-    @functools.cached_property
-    def _record(self) -> TrialRecord:
-        first, worst = self.parts[0], self.worst()
-        call = next((part for part in self.parts if part.when == "call"), None)
-        where = {"task": first.task or self.case, "arm": first.arm, "trial": self.number - 1, "seed": first.seed}
+    def _call(self) -> Part | None:
+        return next((part for part in self.parts if part.when == "call"), None)
+
+    def record(self) -> TrialRecord:
+        """The trial as it is stored, once its last part is there; trials count from 0 there."""
+        if self._record is None:
+            self._record = self._recorded()
+        return self._record
+
+    def let_go(self) -> None:
+        """Forget the transcript, which may be long, once it is written."""
+        self.record()
+        self._packed = ""
+
+    def transcript(self) -> Transcript:
+        """What the trial's model saw, empty when none was used."""
+        return msgspec.json.decode(self._packed, type=Transcript) if self._packed else _EMPTY
+
+    def _recorded(self) -> TrialRecord:
+        first, worst, call = self.parts[0], self.worst(), self._call()
+        task = first.task or self.case
         if call is not None and call.record and worst.kind not in ("environment_error", "interrupted"):
-            return msgspec.structs.replace(msgspec.json.decode(call.record, type=TrialRecord), **where)
-        status = _STATUS[worst.kind]
+            kept = msgspec.json.decode(call.record, type=TrialRecord)
+            return msgspec.structs.replace(kept, task=task, arm=first.arm, trial=self.number - 1, seed=first.seed)
         passed = True if worst.kind == "passed" else False if worst.kind in FAILURES else None
+        status = _STATUS[worst.kind]
         grades = self._grades(call, status)
         transcript = self.transcript()
+        model = next((seen.model_reported or seen.model for seen in reversed(transcript.model_calls)), None)
         return TrialRecord(
-            **where,  # type: ignore[arg-type]
-            status=status,
-            passed=passed,
-            score=decide(grades).score if grades else None if passed is None else float(passed),
-            grades=grades,
-            output=None if call is None else call.output,
-            usage=transcript.usage if transcript.events else Usage(),
-            model=next((call.model_reported or call.model for call in reversed(transcript.model_calls)), None) or None,
+            task,
+            self.number - 1,
+            status,
+            passed,
+            first.arm,
+            _score(grades, passed),
+            grades,
+            None if call is None else call.output,
+            transcript.usage if self._packed else _NOTHING,
             seconds=0.0 if call is None else call.seconds,
+            seed=first.seed,
+            model=model or None,
             error=None if passed or not worst.message else ErrorInfo(worst.kind, worst.message, worst.type, worst.text),
             notes=self._notes(),
-            fingerprint=transcript.fingerprint(),
+            fingerprint=transcript.fingerprint() if self._packed else "",
             order=self.number,
         )
 
@@ -91,20 +127,21 @@ class TrialParts:
         """The test's own grade, and its judges'."""
         if call is None or status not in (Status.COMPLETED, Status.UNRESOLVED, Status.GRADER_ERROR):
             return ()
-        return (Grade(call.own, "" if call.own else self.worst().message, name="test"), *call.grades)
+        return (_PASSED if call.own else Grade(False, self.worst().message, name="test"), *call.grades)
 
     def _notes(self) -> tuple[str, ...]:
         shared = sorted({name for part in self.parts for name in part.shared})
         return (f"all trials of the case share these fixtures: {', '.join(shared)}",) if shared else ()
 
-    def record(self) -> TrialRecord:
-        """The trial as it is stored, once its last part is there; trials count from 0 there."""
-        return self._record
 
-    def transcript(self) -> Transcript:
-        """What the trial's model saw, empty when none was used."""
-        text = next((part.transcript for part in self.parts if part.transcript), "")
-        return msgspec.json.decode(text, type=Transcript) if text else _EMPTY
+def _rank(part: Part) -> int:
+    return _ORDER.index(part.kind)
+
+
+def _score(grades: tuple[Grade, ...], passed: bool | None) -> float | None:
+    if len(grades) == 1:
+        return grades[0].score_value
+    return decide(grades).score if grades else None if passed is None else float(passed)
 
 
 @dataclass(frozen=True)
@@ -195,7 +232,8 @@ def _judged(first: Part, report: Report, trials: Sequence[TrialParts]) -> CaseVe
         outcome, explanation = "passed", "recorded only: the marker has gate=None"
     if first.simulated:
         headline += " (a double answered for the model)"
-    text = "\n".join([headline, *([explanation] if explanation else []), "", *_listing(trials)])
+    listed = _listing(trials) if outcome == "failed" else []  # nobody looks at the others
+    text = "\n".join([headline, *([explanation] if explanation else []), "", *listed])
     return CaseVerdict(outcome, headline, text, tuple(properties.items()), report=report)
 
 

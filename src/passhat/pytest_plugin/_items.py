@@ -1,0 +1,61 @@
+"""What is known of an item: the case it belongs to, and how its trial went. One object an item: trials are cheap."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from passhat.facts import derive_seed
+from passhat.pytest_plugin._keys import TRIAL
+from passhat.pytest_plugin._marks import TrialsMark
+
+if TYPE_CHECKING:
+    from passhat.pytest_plugin._judging import Judged
+    from passhat.pytest_plugin._suites import SuiteTrial
+
+
+class Case:
+    """One test with trials: what all of them share. ``name`` is the verdict's node id."""
+
+    __slots__ = ("arm", "broken", "gate", "items", "mark", "name", "rule", "sets_up", "shared", "task")
+
+    def __init__(self, name: str, mark: TrialsMark, items: list[pytest.Item]) -> None:
+        self.name = name
+        self.mark = mark
+        self.items = items  # of the trials, in order
+        self.rule = mark.rule
+        self.gate = None if mark.gate is None else str(mark.gate)
+        self.task = ""  # with arms: the node id without the arm
+        self.arm = ""
+        self.broken = ""  # why its further trials needn't run: the test itself is wrong
+        self.shared: tuple[str, ...] | None = None  # fixtures that all trials share, once looked up
+        self.sets_up: bool | None = None  # whether code of anybody's runs before the body, once looked up
+
+
+class ItemTrial:
+    """One trial of a case, as the process that runs it knows it."""
+
+    __slots__ = ("_seed", "alone", "case", "ended", "judged", "number", "running", "subtest")
+
+    def __init__(self, case: Case, number: int) -> None:
+        self.case = case
+        self.number = number  # from 1
+        self.alone = False  # asked for by its own name: an ordinary test
+        self.running = False  # its body is running
+        self.subtest = ""  # the first subtest that failed
+        self.judged: Judged | None = None
+        self.ended: SuiteTrial | None = None  # for a trial of a suite
+        self._seed = -1
+
+    def seed(self, session: int) -> int:
+        """The trial's own seed: no scheduling changes it, and no two trials of a session share it."""
+        if self._seed < 0:
+            self._seed = derive_seed(session, self.case.task or self.case.name, self.number - 1)
+        return self._seed
+
+
+def trial_of(item: pytest.Item) -> ItemTrial | None:
+    """The trial that an item is; None for a verdict and for any other test."""
+    found: ItemTrial | None = item.stash.get(TRIAL, None)
+    return found
