@@ -159,7 +159,7 @@ def test_picked_labels_alone_are_refused_with_the_way_out() -> None:
     found = calibrate(labelled(made, made.labels(failed, sample="failed")), JUDGE)
     assert found.correction.corrected is None
     assert found.correction.refused.startswith("all 50 labels are of trials that were picked")
-    assert "passhat review RUN --grader NAME --blind" in found.correction.way_out
+    assert "passhat review run --grader tone --blind" in found.correction.way_out
     assert found.exit_code is ExitCode.UNDECIDED
     assert {"refused", "chosen"} <= rules(found)
 
@@ -272,7 +272,7 @@ def test_a_changed_judge_is_refused_and_the_change_named(change: dict[str, Any],
         found = calibrate(Labelled("run", judged_by(made.records(), JUDGED), []), JUDGE, elsewhere=other)
     assert found.correction.corrected is None
     assert words in found.correction.refused
-    assert "passhat regrade RUN" in found.correction.way_out
+    assert "passhat regrade" in found.correction.way_out
     same = calibrate(Labelled("run", judged_by(made.records(), JUDGED), labels), JUDGE)
     assert same.correction.corrected is not None
 

@@ -1,8 +1,10 @@
 """A judge beside people: how far they agree, and the pass rate as people would have judged it."""
 
 from passhat.calibrating._calibrate import ALL, Labelled, calibrate
+from passhat.calibrating._controls import CONTROLS
 from passhat.calibrating._errors import CalibrationError
 from passhat.calibrating._labels_file import read_labels
+from passhat.calibrating._leaks import Leak, Rate, Robustness
 from passhat.calibrating._result import (
     Calibration,
     Correction,
@@ -14,9 +16,12 @@ from passhat.calibrating._result import (
     Share,
     Stratum,
 )
+from passhat.calibrating._robustness import REPEATS, Probe, probes, robustness
 
 __all__ = [
     "ALL",
+    "CONTROLS",
+    "REPEATS",
     "Calibration",
     "CalibrationError",
     "Correction",
@@ -24,10 +29,16 @@ __all__ = [
     "Dimension",
     "Estimate",
     "Labelled",
+    "Leak",
     "Needed",
+    "Probe",
     "Quality",
+    "Rate",
+    "Robustness",
     "Share",
     "Stratum",
     "calibrate",
+    "probes",
     "read_labels",
+    "robustness",
 ]

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
+import msgspec
+
 from passhat.calibrating._correct import Asked, correct
 from passhat.calibrating._errors import CalibrationError
 from passhat.calibrating._findings import findings
@@ -58,10 +60,12 @@ def calibrate(
     labelled = judged if elsewhere is None else weigh(there.trials)
     asked = Asked(judged, labelled, "" if elsewhere is None else elsewhere.run, level, not hand_picked)
     counts, quality = _counts(there, labelled), quality_of(labelled, level)
+    source = run if elsewhere is None else elsewhere
     correction = correct(asked)
+    way_out = correction.way_out.replace("RUN", source.run).replace("NAME", grader)
+    correction = msgspec.structs.replace(correction, way_out=way_out)
     rows = tuple(strata(asked, by))
     said = [*findings(counts, quality, correction, labelled, there.tuned), *uneven(rows, quality.table, 1 - level)]
-    source = run if elsewhere is None else elsewhere
     return Calibration(
         run=run.run,
         labels_from=source.run,

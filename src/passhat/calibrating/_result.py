@@ -10,10 +10,10 @@ from typing import Literal
 
 import msgspec
 
+from passhat.calibrating._leaks import Range, Robustness
 from passhat.summary import Agreement, ExitCode, Finding
 
 SCHEMA = 1
-Range = tuple[float, float]
 Method = Literal["post-stratified", "Rogan–Gladen"]
 Dimension = Literal["arm", "tag", "family", "task"]
 
@@ -119,7 +119,7 @@ class Needed(msgspec.Struct, frozen=True):
 
 class Calibration(msgspec.Struct, frozen=True, kw_only=True):
     """How far the grader agrees with people. ``labels_from`` is the run that was labelled, ``run`` the one whose rate
-    is corrected."""
+    is corrected. ``robustness`` is there when the judge was asked again."""
 
     schema: int = SCHEMA
     run: str
@@ -133,12 +133,15 @@ class Calibration(msgspec.Struct, frozen=True, kw_only=True):
     needed: tuple[Needed, ...]
     raters: tuple[Agreement, ...]
     findings: tuple[Finding, ...]
+    robustness: Robustness | None = None
 
     @property
     def exit_code(self) -> ExitCode:
-        """3 without a single label, 4 where the corrected rate is refused, else 0."""
+        """1 where a control passed, 3 without a single label, 4 where the corrected rate is refused, else 0."""
+        if self.robustness is not None and self.robustness.leaky:
+            return ExitCode.GATE_NOT_MET
         if not self.counts.labelled:
-            return ExitCode.INCOMPLETE
+            return ExitCode.INCOMPLETE if self.robustness is None else ExitCode.FINE
         return ExitCode.UNDECIDED if self.correction.corrected is None else ExitCode.FINE
 
     def to_json(self) -> bytes:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from rich.text import Text
 
-from passhat.calibrating import Calibration, Estimate, Quality, Share, Stratum
+from passhat.calibrating import Calibration, Estimate, Leak, Quality, Rate, Robustness, Share, Stratum
 from passhat.reporting._blocks import BAD, DIM, GOOD, STRONG, WARN, Cell, Column, Page
 from passhat.reporting._console import Look
 from passhat.reporting._text import clean, count, rate, span
@@ -37,6 +37,8 @@ def render_calibration(found: Calibration, *, width: int = 80, color: bool = Fal
         page.line(f"none of {counts.judged:,} judged trials has a verdict of people{where}", indent=2)
     _rates(page, found)
     _strata(page, found.strata)
+    if found.robustness is not None:
+        _robustness(page, found.robustness)
     _findings(page, found)
     _next(page, found)
     return page.text()
@@ -163,6 +165,55 @@ def _strata(page: Page, rows: Sequence[Stratum]) -> None:
 
 def _of(share: Share, part: int, whole: int) -> str:
     return f"{rate(share.estimate, 2)} {part}/{whole}" if whole else "–"
+
+
+def _robustness(page: Page, found: Robustness) -> None:
+    page.heading("Asked again", f"{count(found.trials, 'trial')}, {found.repeats} times each")
+    rows: list[list[Cell]] = [
+        ["verdict flips", *_rate(found.flips), Text("of trials judged several times as they stand", DIM)],
+        ["not as recorded", *_rate(found.recorded), Text("of first verdicts now", DIM)],
+    ]
+    if found.order is not None:
+        favoured = f"of pairs of orders; the first place favoured {found.first_favoured} times"
+        rows.append(["flips by order", *_rate(found.order), Text(favoured, DIM)])
+    page.columns(_RATE_COLUMNS, rows)
+    for example in found.flipped[:3]:
+        page.line((f"flips: {clean(example.task, 60)} #{example.trial}", DIM), indent=4)
+    if not found.leaks:
+        return
+    page.heading(
+        "Answers that must fail", "a control that the criterion rightly passes is no leak: choose with --control"
+    )
+    page.columns(_RATE_COLUMNS, [[leak.kind, *_rate(leak.passed), _leak(leak)] for leak in found.leaks])
+    total = found.leaked
+    verdict, style = (f"{total.count} of {total.n} passed", BAD) if total.count else (f"none of {total.n} passed", GOOD)
+    page.line((verdict, style), f", a leak rate of {rate(total.estimate)} ({span(total.interval)})", indent=2)
+    for leak in found.leaks:
+        if leak.example is not None:
+            where = f"{clean(leak.example.task, 60)} #{leak.example.trial}"
+            page.bullet("·", DIM, (leak.kind, STRONG), f": {clean(leak.example.reason, 200)}", (f"  {where}", DIM))
+
+
+_RATE_COLUMNS = [
+    Column(""),
+    Column("passed", "right"),
+    Column("", "right"),
+    Column("interval", "right"),
+    Column("", drops=1),
+]
+
+
+def _rate(found: Rate, bad: str = BAD) -> list[Cell]:
+    share = Text(rate(found.estimate), bad if found.count else DIM)
+    return [f"{found.count}/{found.n}" if found.n else "–", share, span(found.interval)]
+
+
+def _leak(leak: Leak) -> Text:
+    asides = [leak.what]
+    asides += [f"{leak.unknown} unknown"] * bool(leak.unknown) + [f"{leak.errors} could not be judged"] * bool(
+        leak.errors
+    )
+    return Text(", ".join(asides), DIM)
 
 
 def _findings(page: Page, found: Calibration) -> None:
