@@ -168,6 +168,10 @@ def test_tasks_of_one_family_count_once_for_tasks_like_these(report: MakeReport)
     assert grouped.tasks_like_these is not None
     assert grouped.tasks_like_these.p == 2 / 2**6
     assert alone.tasks_like_these.p < 1e-6
+    worse = compare(report(high, families=families), report(low, "after", families=families)).candidates[0].first
+    assert worse is not None
+    assert worse.tasks_like_these is not None
+    assert worse.tasks_like_these.p == 2 / 2**6
 
 
 def test_hand_picked_tasks_say_nothing_about_others(report: MakeReport) -> None:

@@ -183,5 +183,6 @@ def test_an_unknown_rate_is_refused() -> None:
 
 def test_families_count_once() -> None:
     assert family_means([1.0, 0.0, 0.5, 0.25], ["a", "b", "a", "b"]) == [0.75, 0.125]
+    assert family_means([-1.0, 0.5], ["a", "a"]) == [-0.25]  # of paired differences
     with pytest.raises(ValueError, match="families must name one family a task, got 1 for 2 tasks"):
         family_means([1.0, 0.0], ["a"])

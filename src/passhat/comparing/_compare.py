@@ -8,6 +8,7 @@ from passhat.comparing._errors import CompareError
 from passhat.comparing._flags import flags
 from passhat.comparing._lift import by_tag, lift_in, lifts
 from passhat.comparing._lift import lift as lift_of
+from passhat.comparing._looks import could_stop, look_text, looked, stopped_findings
 from passhat.comparing._pairs import Pairs, pair_up
 from passhat.comparing._result import ArmFacts, Candidate, ChangedTask, Comparison, Target, Verdict
 from passhat.comparing._sameness import check_allowed, differences
@@ -109,11 +110,15 @@ def _candidate(
     found = lifts(pairs, judge.level, ks)
     first = found[0] if found else None
     worlds: list[Verdict] = []
-    verdict: Verdict = "can't tell" if first is None else judge.verdict(first)
+    look = looked(before, pairs, first, judge) if first is not None and could_stop(before, after) else None
+    deciding, said = (judge, first) if look is None else (look.judge, look.lift)
+    verdict: Verdict = "can't tell" if said is None else deciding.verdict(said)
     if first is not None and pairs.missing:
         worlds = [judge.verdict(lift_of(pairs, judge.level, world=world)) for world in WORLDS]
+        worlds = worlds if look is None else list(look.worlds)
         if len({verdict, *worlds}) > 1:
             verdict = "can't tell"
+    facts = None if look is None else look.facts
     rows = [pair.counts() for pair in pairs.pairs]
     needed = needs(rows, first, judge) if first is not None and verdict == "can't tell" else None
     changed, tested, note = _changed(pairs, 1 - judge.level)
@@ -126,7 +131,9 @@ def _candidate(
         blocked=tuple(pairs.blocked),
         lift=found,
         verdict=verdict,
-        message=message_of(verdict, first, pairs, judge, needed, worlds),
+        message=message_of(
+            verdict, said, pairs, deciding, needed, worlds, "" if look is None else look_text(look.facts)
+        ),
         wins=sum(move > 0 for move in moves),
         losses=sum(move < 0 for move in moves),
         ties=sum(move == 0 for move in moves),
@@ -140,7 +147,8 @@ def _candidate(
         by_task=tuple(pair.row for pair in pairs.pairs),
         by_tag=by_tag(pairs, judge.level),
         telemetry=telemetry(pairs),
-        findings=(*told, *flags(before, after, pairs, first, judge)),
+        findings=(*told, *stopped_findings((before, after), facts), *flags(before, after, pairs, first, judge)),
+        look=facts,
     )
 
 

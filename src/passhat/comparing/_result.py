@@ -89,6 +89,22 @@ class Delta(msgspec.Struct, frozen=True):
     p: float | None
 
 
+class LookFacts(msgspec.Struct, frozen=True):
+    """The planned look that a verdict was reached at: ``look`` of ``looks``, when ``tasks`` of ``planned`` were in.
+
+    ``p`` is that of the sign-flip test then, ``boundary`` what it had to reach (O'Brien and Fleming). ``stopped`` says
+    that tasks were left out: the difference is then no estimate.
+    """
+
+    look: int
+    looks: int
+    tasks: int
+    planned: int
+    p: float
+    boundary: float
+    stopped: bool
+
+
 class Needs(msgspec.Struct, frozen=True):
     """What would find a true difference of ``difference`` four times in five.
 
@@ -106,7 +122,8 @@ class Candidate(msgspec.Struct, frozen=True, kw_only=True):
 
     ``verdict`` rests on pass@1 and the comparison's ``decided_by``; ``message`` says it in words. ``wins``, ``losses``
     and ``ties`` count tasks by their pass rates. ``gain`` is the share of the room above the baseline that was gained.
-    ``if_missing`` is the lift at worst and at best for the candidate, whatever trials without a verdict had been.
+    ``look`` is the planned look that decided, in a run that could stop early. ``if_missing`` is the lift at worst and
+    at best for the candidate, whatever trials without a verdict had been.
     """
 
     name: str
@@ -131,6 +148,7 @@ class Candidate(msgspec.Struct, frozen=True, kw_only=True):
     by_tag: tuple[TagLift, ...]
     telemetry: dict[str, Delta]
     findings: tuple[Finding, ...]
+    look: LookFacts | None = None
 
     @property
     def first(self) -> Lift | None:

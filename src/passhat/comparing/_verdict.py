@@ -18,12 +18,16 @@ _MOST_TRIALS = 1000
 
 @dataclass(frozen=True)
 class Judge:
-    """How a verdict is reached. ``alpha`` is the p value needed, ``margin`` the difference that matters (0: any)."""
+    """How a verdict is reached. ``alpha`` is the p value needed, ``margin`` the difference that matters (0: any).
+
+    ``look`` is what a planned look says, in a comparison that could stop early: the verdict then rests on it.
+    """
 
     alpha: float
     margin: float
     of: Target
     level: float
+    look: Claim | None = None
 
     @property
     def small(self) -> float:
@@ -32,6 +36,8 @@ class Judge:
 
     def claim(self, lift: Lift) -> Claim | None:
         """The claim that the verdict rests on."""
+        if self.look is not None:
+            return self.look
         return lift.these_tasks if self.of == "these tasks" else lift.tasks_like_these
 
     def verdict(self, lift: Lift) -> Verdict:
@@ -48,8 +54,8 @@ class Judge:
         return "no difference" if within else "can't tell"
 
     def fails(self, lift: Lift) -> bool:
-        """Whether the candidate is worse, and by the margin or more."""
-        return self.verdict(lift) == "worse" and lift.estimate <= -self.margin + 1e-12
+        """Whether a loss is the margin or more."""
+        return lift.estimate <= -self.margin + 1e-12
 
 
 def needs(rows: Sequence[tuple[int, int, int, int]], lift: Lift, judge: Judge) -> Needs:
@@ -102,9 +108,15 @@ def spread(rows: Sequence[tuple[int, int, int, int]]) -> tuple[float, float]:
 
 
 def message_of(
-    verdict: Verdict, lift: Lift | None, pairs: Pairs, judge: Judge, needed: Needs | None, worlds: Sequence[Verdict]
+    verdict: Verdict,
+    lift: Lift | None,
+    pairs: Pairs,
+    judge: Judge,
+    needed: Needs | None,
+    worlds: Sequence[Verdict],
+    at: str = "",
 ) -> str:
-    """The verdict as a sentence or two."""
+    """The verdict as a sentence or two; ``at`` says at which look it was reached."""
     if lift is None:
         return "nothing to compare: no task has a verdict on both sides"
     claim = judge.claim(lift)
@@ -117,6 +129,8 @@ def message_of(
         )
     low, high = (points(end) for end in claim.interval)
     where = f"{points(lift.estimate)} points on {judge.of}, between {low} and {high} ({p_text(claim.p)})"
+    if at:
+        where = f"{points(lift.estimate)} points, between {low} and {high} at all looks ({p_text(claim.p)}; {at})"
     if verdict == "no difference":
         return f"no difference larger than {judge.small * 100:g} points: {where}"
     if verdict == "can't tell":

@@ -127,16 +127,16 @@ def suite_rate(n: SupportsIndex | Counts, c: Counts, *, k: SupportsIndex = 1, ra
 
 
 def family_means(scores: Scores, families: Sequence[Hashable]) -> list[float]:
-    """Mean score of each family, in the order in which the families first appear.
+    """Mean score, or mean paired difference, of each family, in the order in which the families first appear.
 
     Tasks that share a repository, a template or a fixture are not independent draws: for "tasks like
-    these" their family is the unit. Give the means to ``mean_interval``.
-    Raises ValueError when the lengths differ or a score is outside 0..1.
+    these" their family is the unit. Give the means to ``mean_interval``, those of differences to
+    ``sign_flip``. Raises ValueError when the lengths differ or a value is outside -1..1.
 
     >>> family_means([1.0, 0.5, 0.0], ["billing", "billing", "refunds"])
     [0.75, 0.0]
     """
-    numbers = _checks.scores(scores)
+    numbers = _checks.scores(scores, low=-1.0)
     if len(families) != len(numbers):
         raise ValueError(f"families must name one family a task, got {len(families)} for {len(numbers)} tasks")
     members: dict[Hashable, list[float]] = {}

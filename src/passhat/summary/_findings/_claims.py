@@ -156,13 +156,14 @@ def looks(evidence: Evidence) -> Iterator[Finding]:
 
 def stopped_early(evidence: Evidence) -> Iterator[Finding]:
     """A run that stopped when its gates were decided says nothing else."""
-    left = sum(task.unplanned for task in evidence.headline.tasks)
+    left = sum(task.unplanned for task in evidence.tally.tasks.values())
+    what = "the comparison of its arms was" if evidence.manifest.batches else "its gates were"
     if evidence.manifest.stop != "full" and left:
         yield Finding(
             "stopped-early",
             "warning",
-            f"The run stopped when its gates were decided, {count(left, 'trial')} early: the verdicts hold, but the "
-            "rates are no estimates of how good the agent is",
+            f"The run stopped when {what} decided, {count(left, 'trial')} early: the verdicts hold, but the rates are "
+            "no estimates of how good the agent is",
         )
 
 
