@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from passhat.cli import _options as options
-from passhat.cli._reports import terminal
+from passhat.cli._found import judge_of, suite_of
+from passhat.cli._reports import aside, terminal
 
 if TYPE_CHECKING:
-    from passhat.calibrating import Labelled
+    from passhat.calibrating import Labelled, Robustness
     from passhat.facts import Label
     from passhat.records import RunReader
 
 
 @click.command("calibrate")
 @click.argument("run", metavar="RUN")
+@click.argument("place", required=False, metavar="[PATH[::SUITE]]")
 @click.option("--grader", metavar="NAME", help="The judge, by the name of its grades (default: the only grader).")
 @click.option(
     "--labels", "source", metavar="RUN|FILE", help="Labels of another run, or of this one in a CSV or JSONL file."
@@ -29,13 +33,39 @@ if TYPE_CHECKING:
     help="Parts to show apart (repeatable; default: arm, tag and family).",
 )
 @click.option("--grades", metavar="ID", help="Use the verdicts of this regrade.")
+@click.option(
+    "--robustness",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="Also ask the judge again about N trials, and about answers that must fail.",
+)
+@click.option(
+    "--repeats",
+    type=click.IntRange(min=2),
+    default=3,
+    show_default=True,
+    help="How often each of the N is judged, as it stands.",
+)
+@click.option(
+    "--control",
+    "controls",
+    multiple=True,
+    metavar="KIND",
+    help="Only these answers that must fail (repeatable): empty, echo, unsure, verdict, opener, order, other.",
+)
+@click.option("--concurrency", type=click.IntRange(min=1), metavar="N", help="Trials judged at the same time.")
+@options.judge_model
+@click.option("--quiet", "-q", is_flag=True, help="No progress on standard error.")
 @click.option("--level", type=options.LEVEL, default=0.95, show_default=True)
 @options.as_json
 @options.root
 def command(run: str, root: Path, source: str | None, as_json: bool, **given: Any) -> int:
     """Say how far a judge agrees with people, and what its pass rate would be by their verdicts.
 
-    Exits with 3 when nobody has read a trial, and with 4 when the labels don't allow a corrected rate.
+    With --robustness the judge is taken from the suite, where the run found it or at PATH, and asked again.
+
+    Exits with 3 when nobody has read a trial, with 4 when the labels don't allow a corrected rate, and with 1 when a
+    control of --robustness passed.
     """
     from passhat.calibrating import ALL, calibrate
     from passhat.records import RunReader, find_run
@@ -59,6 +89,10 @@ def command(run: str, root: Path, source: str | None, as_json: bool, **given: An
         level=given["level"],
         hand_picked=reader.manifest.hand_picked,
     )
+    if given["robustness"]:
+        import msgspec
+
+        found = msgspec.structs.replace(found, robustness=_robustness(reader, name, root, given))
     if as_json:
         import msgspec
 
@@ -68,6 +102,49 @@ def command(run: str, root: Path, source: str | None, as_json: bool, **given: An
 
         click.echo(render_calibration(found, **terminal()), nl=False)
     return found.exit_code
+
+
+def _robustness(reader: RunReader, grader: str, root: Path, given: dict[str, Any]) -> Robustness:
+    """Have the judge asked again."""
+    from passhat.calibrating import probes, robustness
+    from passhat.running import Probed, entrance, probe
+
+    with entrance() as through, aside():
+        suite = suite_of(reader.manifest, given["place"], root)
+        asked = probes(
+            list(reader.trials(grades=given["grades"])),
+            {task.id: task for task in suite.load_tasks()},
+            grader,
+            n=given["robustness"],
+            repeats=given["repeats"],
+            controls=given["controls"],
+            seed=reader.manifest.seed,
+        )
+        said = probe(
+            reader,
+            suite,
+            grader,
+            [Probed(each.record, each.answer, each.transcript) for each in asked],
+            judge_model=given["judge_model"] or judge_of(reader.manifest, suite),
+            concurrency=given["concurrency"],
+            told=None if given["quiet"] else _counter(len(asked)),
+            through=through,
+        )
+    return robustness(asked, said.grades, grader, level=given["level"])
+
+
+def _counter(total: int) -> Callable[[int], None]:
+    """How far the asking is, on standard error: in place on a terminal, else a line each tenth."""
+    live = sys.stderr.isatty()
+    steps = {round(total * tenth / 10) for tenth in range(1, 11)}
+
+    def told(done: int) -> None:
+        if live:
+            click.echo(f"\rjudged {done} of {total}" + "\n" * (done == total), nl=False, err=True)
+        elif done in steps:
+            click.echo(f"judged {done} of {total}", err=True)
+
+    return told
 
 
 def _labelled(reader: RunReader, grades: str | None, labels: list[Label] | None) -> Labelled:
