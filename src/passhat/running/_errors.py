@@ -36,6 +36,8 @@ class ResumeRefused(PasshatError):
     def __init__(self, run_id: str, reasons: list[str]) -> None:
         why = "; ".join(reasons)
         way = "Start a new run, or force it (--force) and mix what was measured"
+        if any(reason.startswith("grader ") for reason in reasons):
+            way = f"Judge what is recorded by the graders as they are now (passhat regrade {run_id}), s{way[1:]}"
         super().__init__(f"{run_id} can't be resumed: {why}. {way}")
         self.reasons = reasons
 

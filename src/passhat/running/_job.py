@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from passhat.facts import Attempt
+from passhat.running._grading_again import GradingAgain
 from passhat.running._measuring import Measuring, changes
 from passhat.running._models import led_to
 from passhat.running._progress import Board
@@ -42,6 +43,7 @@ class Job:
     seconds_before: float = 0.0
     stopping: Stopping | None = None
     measuring: Measuring | None = None
+    again: GradingAgain | None = None
     runner: Runner | None = None
     interrupted: bool = False
 
@@ -64,6 +66,7 @@ class Job:
             store=self.store,
             earlier=self.earlier,
             stopping=self.stopping,
+            again=self.again,
         )
         if self.interrupted:
             self.runner.interrupt()

@@ -86,6 +86,13 @@ class Board:
         for attempt in record.attempts:
             self.spent(attempt.usage)
 
+    def add_waiting(self, record: TrialRecord) -> None:
+        """Count what a trial has spent that is recorded and will be graded again; `finished` then counts the trial."""
+        self._judges = Usage.total([self._judges, record.judge_usage])
+        self.spent(record.usage)
+        for attempt in record.attempts:
+            self.spent(attempt.usage)
+
     def started(self, planned: PlannedTrial) -> None:
         """A trial begins."""
         self._running += 1

@@ -104,8 +104,9 @@ def resume(
     """Run exactly the trials that a run has no record of.
 
     ``which`` is the path of the run, its id or a unique beginning or end of it, or "last". Tasks, number of trials,
-    seed, order and isolation are the run's. ``retry`` names statuses whose trials run once more. Limits of the run as
-    a whole start afresh. Raises `ResumeRefused` when tasks, graders, agent or model are no longer what the run
+    seed, order and isolation are the run's. ``retry`` names statuses whose trials run once more. Trials whose grading
+    failed (and with ``retry`` unresolved ones) are graded again without their agent. Limits of the run as a whole start
+    afresh. Raises `ResumeRefused` when tasks, graders, agent or model are no longer what the run
     measured, unless forced, and `passhat.records.RunLocked` while another process writes the run.
     """
     from passhat.records import find_run

@@ -14,6 +14,7 @@ import msgspec
 
 from passhat.facts import Attempt, Limits, Status, TrialRecord
 from passhat.running._executor import Acted, Executor
+from passhat.running._grading_again import GradingAgain
 from passhat.running._plan import PlannedTrial
 from passhat.running._progress import Board
 from passhat.running._recorded import graded_record, not_needed, unrecordable
@@ -67,6 +68,7 @@ class Runner:
         store: WorkspaceStore | None = None,
         earlier: Mapping[tuple[str, str, int], tuple[Attempt, ...]] | None = None,
         stopping: Stopping | None = None,
+        again: GradingAgain | None = None,
     ) -> None:
         self._executor = executor
         self._writer = writer
@@ -77,6 +79,7 @@ class Runner:
         self._store = store
         self._earlier = earlier or {}
         self._stopping = stopping
+        self._again = again
         self._state: State = "finished"
         self._reason: str | None = None
         self._cut = asyncio.Event()
@@ -109,6 +112,9 @@ class Runner:
             for task in (*workers, watch):
                 task.cancel()
             await asyncio.gather(*workers, watch, return_exceptions=True)
+            if self._again is not None:
+                self._again.trials.close()
+                self._writer.take_over()
         return self._state, self._reason
 
     @property
@@ -134,6 +140,11 @@ class Runner:
             self._cut.set()
 
     async def _work(self) -> None:
+        for old in self._again.records if self._again is not None else ():
+            await self._grade_again(old)
+            self._check_spending()
+            if self._state != "finished":
+                return
         for planned in self._todo:
             if self._stopping is not None:
                 await self._stopping.ready(planned)
@@ -153,6 +164,21 @@ class Runner:
             self._check_spending()
             if self._state != "finished":
                 return
+
+    async def _grade_again(self, old: TrialRecord) -> None:
+        """Give a recorded trial other grades; its line stays until all are through."""
+        assert self._again is not None
+        self._board.begun()
+        try:
+            record, judges = await self._again.grade(old)
+            written = self._writer.grade_again(record)
+        finally:
+            self._board.left()
+        if self._store is not None and written.passed and written.workspace:
+            self._store.now_passed(written.workspace)
+        self._board.finished(msgspec.structs.replace(written, judge_usage=judges))
+        if self._stopping is not None:
+            self._stopping.see(written)
 
     async def _trial(self, planned: PlannedTrial) -> TrialRecord:
         """One trial, run again as often as its status and the rules allow, graded and recorded."""

@@ -17,6 +17,7 @@ from passhat.facts import Manifest, Status, Task
 from passhat.running._asked import Asked, Select
 from passhat.running._errors import ResumeRefused, RunError
 from passhat.running._executor import Executor
+from passhat.running._grading_again import GradingAgain, statuses_to_grade
 from passhat.running._inline import InlineExecutor, World
 from passhat.running._job import Job
 from passhat.running._judges import Judges, choose_judges
@@ -30,11 +31,12 @@ from passhat.running._runner import Rules
 from passhat.running._seen import Seen
 from passhat.running._silence import silent_judges
 from passhat.running._stopping import GateStopping, Stopping, check_stopping
+from passhat.running._stored import StoredTrials
 from passhat.trial import ModelAccess
 
 if TYPE_CHECKING:
     from passhat.gateway import Gateway
-    from passhat.records import RunWriter
+    from passhat.records import PairSet, RunWriter
     from passhat.suite import Suite
 
 
@@ -289,7 +291,10 @@ def resumed_job(path: Path, suite: Suite, asked: Asked, *, force: bool, retry: C
         writer = open_for_resume(path, retry=retry, redact=setup.secrets, hook=asked.hook)
         undo.callback(writer.close)
         job = setup.job(gateway, executor, writer, _kept_of_passed(path))
-        _look_back(path, job)
+        waiting = _look_back(path, job, statuses_to_grade(retry))
+        if waiting:
+            job.again = _grading_again(path, setup, executor, waiting)
+            undo.callback(job.again.trials.close)
         undo.pop_all()
         return job
 
@@ -306,18 +311,31 @@ def _kept_of_passed(path: Path) -> set[str]:
     return {record.workspace for record in RunReader(path).trials() if record.passed and record.workspace}
 
 
-def _look_back(path: Path, job: Job) -> None:
-    """Count what the run recorded before, one record at a time."""
-    from passhat.records import RecordError, RunReader
+def _grading_again(path: Path, setup: Setup, executor: Executor, waiting: PairSet) -> GradingAgain:
+    from passhat.records import RunReader
 
     reader = RunReader(path)
+    records = (record for record in reader.trials() if (record.arm, record.task, record.trial) in waiting)
+    return GradingAgain(StoredTrials(reader, setup.tasks, executor), records)
+
+
+def _look_back(path: Path, job: Job, to_grade: Collection[Status]) -> PairSet:
+    """Count what the run recorded before, one record at a time. Returns which trials are to be graded again."""
+    from passhat.records import PairSet, RecordError, RunReader
+
+    reader, waiting = RunReader(path), PairSet()
     for record in reader.trials():
-        job.board.add_earlier(record)
-        if job.stopping is not None:
-            job.stopping.see(record)
+        if record.status in to_grade:
+            waiting.add((record.arm, record.task, record.trial))
+            job.board.add_waiting(record)
+        else:
+            job.board.add_earlier(record)
+            if job.stopping is not None:
+                job.stopping.see(record)
         try:
             transcript = reader.transcript(record)
         except RecordError:
             continue  # the record counts; the report says that its transcript is damaged
         if transcript is not None:
             job.seen.add(transcript)
+    return waiting
