@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import random
 import threading
@@ -78,7 +79,7 @@ def test_a_large_difference_stops_at_an_early_look_and_says_which() -> None:
     assert found.look is not None
     assert (found.look.look, found.look.looks, found.look.tasks, found.look.planned) == (2, 4, 20, 40)
     assert found.look.p <= found.look.boundary == pytest.approx(0.0042, abs=1e-4)
-    assert "look 2 of 4, at 20 of 40 tasks, boundary p < .0042" in found.message
+    assert "look 2 of 4, after 20 of 40 tasks, p < .001, boundary p < .0042: +" in found.message
     assert found.blocked == ()
     finding = next(each for each in found.findings if each.rule == "stopped-early")
     assert "no estimate" in finding.message
@@ -179,6 +180,22 @@ def test_a_run_that_is_ended_by_its_own_limit_waits_for_no_look(tmp_path: Path) 
     assert run.manifest.state == "stopped"
 
 
+def test_what_waits_for_a_look_is_let_go_when_the_run_ends() -> None:
+    run = manifest(24, 1)
+    looking = Looking(run)
+    tasks = [Task(name, input=name) for name in run.task_ids]
+    last = plan(tasks, run.trials, seed=run.seed, arms=run.arms, batches=run.batches)[-1]
+
+    async def wait() -> None:
+        waiting = asyncio.create_task(looking.ready(last))
+        await asyncio.sleep(0)
+        assert not waiting.done()
+        looking.give_up()
+        await asyncio.wait_for(waiting, 10)
+
+    asyncio.run(wait())
+
+
 @pytest.mark.parametrize(
     ("fields", "part"),
     [
@@ -197,7 +214,7 @@ def test_the_page_and_the_json_tell_the_look() -> None:
     run = manifest(40, 3)
     found = compared(run, played(run, [(0.1, 0.9)] * 40, random.Random(1)))
     text = " ".join(render_comparison(found, width=60, unicode=False).split())
-    assert "look 2 of 4, at 20 of 40 tasks, boundary p < .0042" in text
+    assert "look 2 of 4, after 20 of 40 tasks, p < .001, boundary p < .0042" in text
     look = json.loads(found.to_json())["candidates"][0]["look"]
     assert (look["look"], look["looks"], look["stopped"]) == (2, 4, True)
 

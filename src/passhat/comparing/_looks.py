@@ -76,13 +76,14 @@ def _claim(look: Look) -> Claim:
 
 
 def look_text(facts: LookFacts) -> str:
-    """The look, as the beginning of a sentence.
+    """The look, as the beginning of a sentence; ``{p}`` stands for its p value.
 
     >>> look_text(LookFacts(2, 4, 20, 40, 0.0004, 0.0042, True))
-    'look 2 of 4, at 20 of 40 tasks, boundary p < .0042'
+    'look 2 of 4, after 20 of 40 tasks, {p}, boundary p < .0042'
     """
     bound = f"{facts.boundary:.2g}".removeprefix("0")
-    return f"look {facts.look} of {facts.looks}, at {facts.tasks} of {facts.planned} tasks, boundary p < {bound}"
+    after = f"after {facts.tasks} of {facts.planned} tasks"
+    return f"look {facts.look} of {facts.looks}, {after}, {{p}}, boundary p < {bound}"
 
 
 def stopped_findings(reports: Sequence[Report], facts: LookFacts | None) -> list[Finding]:
@@ -92,7 +93,7 @@ def stopped_findings(reports: Sequence[Report], facts: LookFacts | None) -> list
             return []
         text = (
             f"the comparison stopped at look {facts.look} of {facts.looks}: its verdict holds, and the difference seen "
-            "is no estimate: after stopping it is too large on average"
+            "is no estimate: after stopping it is too large on average; only the interval at all looks allows for it"
         )
         return [Finding("stopped-early", "warning", text)]
     early = [each.run.run_id for each in reports if any(one.rule == "stopped-early" for one in each.findings)]

@@ -130,7 +130,7 @@ def message_of(
     low, high = (points(end) for end in claim.interval)
     where = f"{points(lift.estimate)} points on {judge.of}, between {low} and {high} ({p_text(claim.p)})"
     if at:
-        where = f"{points(lift.estimate)} points, between {low} and {high} at all looks ({p_text(claim.p)}; {at})"
+        where = f"{at.format(p=p_text(claim.p))}: {points(lift.estimate)} points, between {low} and {high} at all looks"
     if verdict == "no difference":
         return f"no difference larger than {judge.small * 100:g} points: {where}"
     if verdict == "can't tell":
