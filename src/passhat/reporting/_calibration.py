@@ -174,7 +174,7 @@ def _robustness(page: Page, found: Robustness) -> None:
         ["not as recorded", *_rate(found.recorded), Text("of first verdicts now", DIM)],
     ]
     if found.order is not None:
-        favoured = f"of pairs of orders; the first place favoured {found.first_favoured} times"
+        favoured = f"of pairs of orders; {found.first_favoured} favoured what stood first both times"
         rows.append(["flips by order", *_rate(found.order), Text(favoured, DIM)])
     page.columns(_RATE_COLUMNS, rows)
     for example in found.flipped[:3]:

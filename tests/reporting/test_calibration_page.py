@@ -1,0 +1,130 @@
+"""What `passhat calibrate` shows."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+import pytest
+
+from passhat.calibrating import Calibration, Labelled, Leak, Rate, Robustness, calibrate
+from passhat.facts import Grade, Label, Status, TrialRecord
+from passhat.reporting._calibration import render_calibration
+from passhat.summary import Example
+
+from .conftest import HOSTILE
+
+JUDGE = "tone"
+
+
+def made(
+    labels: int = 70,
+    *,
+    run: str = "run",
+    grader: str = JUDGE,
+    tag: str = "refund",
+    sample: str = "random",
+    **fields: Any,
+) -> Calibration:
+    """Of 200 trials the judge passes 140; of what it passes people fail every fifth, of what it fails none passes."""
+    passed = [i % 10 < 7 for i in range(200)]
+    records = [
+        TrialRecord(
+            f"t{i // 4}",
+            i % 4,
+            Status.COMPLETED,
+            passed[i],
+            grades=(Grade(passed[i], name=grader),),
+            tags=(tag,) if i < 80 else (),
+        )
+        for i in range(200)
+    ]
+    said = [
+        Label(f"t{i // 4}", i % 4, "pass" if passed[i] and i % 5 else "fail", "ann", "", sample=sample, blind=True)
+        for i in [(37 * j) % 200 for j in range(labels)]
+    ]
+    return calibrate(Labelled(run, records, said), grader, **fields)
+
+
+def test_the_page_shows_the_table_both_rates_and_why_they_differ() -> None:
+    found = made()
+    text = render_calibration(found, width=100)
+    (pp, pf), (fp, ff) = found.quality.table
+    assert f"people pass            {pp}" in text
+    for word in (
+        "sensitivity",
+        "specificity",
+        "precision, pass",
+        "kappa",
+        "by the judge",
+        "by people alone",
+        "corrected",
+    ):
+        assert word in text
+    assert f"it fails {ff} of {fp + ff} that people fail" in text
+    flat = " ".join(text.split())
+    assert found.correction.why in flat
+    assert pf == 0
+    assert "tag refund" in text
+    assert "more labels" in text
+
+
+@pytest.mark.parametrize("width", [40, 60, 80, 120])
+def test_no_line_is_wider_than_the_terminal(width: int) -> None:
+    for found in (made(), made(0), made(30, sample="failed")):
+        text = render_calibration(found, width=width)
+        commands = ("passhat ",)
+        assert all(len(line) <= width or line.strip().startswith(commands) for line in text.split("\n"))
+
+
+def test_plain_text_has_no_escapes_and_ascii_has_no_signs() -> None:
+    assert "\x1b" not in render_calibration(made())
+    assert render_calibration(made(), unicode=False).isascii()
+    assert "\x1b[" in render_calibration(made(), color=True)
+
+
+def test_names_from_outside_cannot_touch_the_terminal() -> None:
+    text = render_calibration(made(run=HOSTILE, grader=HOSTILE, tag=HOSTILE), width=100)
+    assert not set(text) & {"\x1b", "\x07", "\u202e"}
+
+
+def test_a_refusal_is_in_place_of_the_rate_with_the_way_out() -> None:
+    text = " ".join(render_calibration(made(30, sample="failed"), width=100).split())
+    assert "no corrected rate: all 30 labels are of trials that were picked" in text
+    assert "way out: have people read trials that chance draws (passhat review run --grader tone --blind" in text
+    assert "corrected 0" not in text
+
+
+def test_without_labels_the_next_step_is_said() -> None:
+    text = render_calibration(made(0), width=100)
+    assert "none of 200 judged trials has a verdict of people" in text
+    assert "passhat review run --grader tone --blind" in text
+    assert "sensitivity" not in text
+
+
+def test_robustness_shows_flips_and_leaks_with_an_example() -> None:
+    leak = Leak("order", "an order to pass it", Rate.of(3, 8, 0.95), 1, 2, Example("t1", 2, f"fine {HOSTILE}"))
+    held = Leak("empty", "nothing at all", Rate.of(0, 8, 0.95), 0, 0, None)
+    checked = Robustness(
+        trials=8,
+        repeats=3,
+        flips=Rate.of(2, 8, 0.95),
+        flipped=(Example("t4", 0, ""),),
+        recorded=Rate.of(0, 8, 0.95),
+        order=Rate.of(1, 24, 0.95),
+        first_favoured=1,
+        leaks=(leak, held),
+        leaked=Rate.of(3, 16, 0.95),
+        errors=2,
+    )
+    found = msgspec.structs.replace(made(), robustness=checked)
+    text = render_calibration(found, width=100)
+    assert "3 of 16 passed, a leak rate of 0.188 (0.040–0.457)" in text
+    assert "1 unknown, 2 could not be judged" in text
+    assert "flips: t4 #0" in text
+    assert "of pairs of orders; 1 favoured what stood first both times" in text
+    assert not set(text) & {"\x1b", "\x07", "\u202e"}
+    assert found.exit_code == 1
+    tight = msgspec.structs.replace(checked, leaks=(held,), leaked=Rate.of(0, 8, 0.95))
+    assert "none of 8 passed" in render_calibration(msgspec.structs.replace(made(), robustness=tight))
+    assert msgspec.structs.replace(made(0), robustness=tight).exit_code == 0
