@@ -96,9 +96,7 @@ class Shop:
 
     def search_policy(self, query: str) -> Row:
         """Up to three sections of the desk's rules that share the most words with ``query``."""
-        wanted = _words(query)
-        scored = [(_overlap(wanted, section), -place, section) for place, section in enumerate(policy_sections())]
-        best = [section for score, _, section in sorted(scored, reverse=True)[:3] if score > 0]
+        best = ranked_sections(query)[:3]
         if not best:
             raise ShopError("nothing in the rules matches; try other words")
         return {"sections": best}
@@ -286,6 +284,17 @@ def policy_sections() -> list[str]:
     """The sections of the desk's rules, each with its heading."""
     text = (HERE / "policy.md").read_text(encoding="utf-8")
     return [part.strip() for part in text.split("\n## ")[1:]]
+
+
+def ranked_sections(query: str) -> list[str]:
+    """The sections that share words with ``query``, those with the most first.
+
+    >>> [section.partition("\\n")[0] for section in ranked_sections("wash a blanket")]
+    ['Caring for wool']
+    """
+    wanted = _words(query)
+    scored = [(_overlap(wanted, section), -place, section) for place, section in enumerate(policy_sections())]
+    return [section for score, _, section in sorted(scored, reverse=True) if score > 0]
 
 
 def _squeezed(text: str) -> str:

@@ -42,7 +42,7 @@ def _alternatives(each: TaskPlays, working: set[tuple[str, frozenset[str]]]) -> 
     for number, (solution, play) in enumerate(zip(each.task.alternatives, each.alternatives, strict=False), start=1):
         name = f"alternative {number}"
         if not play.passed:
-            state = "" if not each.references or not each.difference(play) else "; it leaves another final state"
+            state = "; it leaves another final state" if play.ran and each.difference(play) else ""
             text = f"{each.task.id}: {name} fails{state}: {play.why()}"
             yield finding("alternative-fails", text, tasks=[each.task.id])
         for problem in _unrealised(name, solution, play, working) if play.ran else ():
