@@ -32,6 +32,8 @@ _ASCII = str.maketrans(
         "├": "|",
         "┤": "|",
         "→": "->",
+        "▸": ">",
+        "▾": "v",
         "’": "'",
         "“": '"',
         "”": '"',
@@ -71,9 +73,13 @@ class Look:
         """What was written, without blanks at line ends, in the signs that the terminal has."""
         file: Any = console.file
         text = "\n".join(line.rstrip() for line in file.getvalue().split("\n")).rstrip("\n") + "\n"
-        if not self.unicode:
-            text = re.sub(r"(?m)^(\s*)… ", r"\1... ", text).translate(_ASCII).encode("ascii", "replace").decode("ascii")
-        return text
+        return self.plain(text)
+
+    def plain(self, text: str) -> str:
+        """A text in the signs that the terminal has."""
+        if self.unicode:
+            return text
+        return re.sub(r"(?m)^(\s*)… ", r"\1... ", text).translate(_ASCII).encode("ascii", "replace").decode("ascii")
 
 
 def look_of(stream: TextIO, environ: Mapping[str, str] | None = None) -> Look:

@@ -1,0 +1,194 @@
+"""passhat review: people read trials and say what they make of them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, get_args
+
+import click
+
+from passhat.cli import _options as options
+from passhat.cli._reports import called, terminal
+from passhat.facts import Fault, Label
+
+if TYPE_CHECKING:
+    from passhat.records import RunReader
+    from passhat.reviewing import Kind, ReadingItem
+
+_VERDICT = click.Choice(["pass", "fail", "unclear"])
+
+
+def _kinds(ctx: click.Context, param: click.Parameter, value: str | None) -> tuple[Kind, ...] | None:
+    """The kinds of trials, in the order given."""
+    from passhat.reviewing import KINDS
+
+    if value is None:
+        return None
+    words = [word.strip() for word in value.split(",")]
+    if unknown := [word for word in words if word not in KINDS]:
+        raise click.BadParameter(f"{unknown[0]!r} is none of {', '.join(KINDS)}", ctx, param)
+    return tuple(kind for kind in KINDS if kind in words)
+
+
+@click.command("review")
+@click.argument("run", default="last")
+@click.option("--rater", metavar="NAME", help="Who reads (default: your login name).")
+@click.option("--blind", is_flag=True, help="Hide what graders said until you gave your verdict.")
+@click.option("--grader", metavar="NAME", default="", help="Judge this criterion only, to calibrate its grader.")
+@click.option(
+    "--only", "kinds", callback=_kinds, metavar="KIND,…", help="Kinds of trials: failed, disputed, passed, random."
+)
+@click.option("--passed", type=click.IntRange(min=0), metavar="N", help="How many passed trials to draw (default: 10).")
+@click.option(
+    "--random", "drawn", type=click.IntRange(min=1), metavar="N", help="How many to draw for 'random' (default: 60)."
+)
+@click.option("--seed", type=int, help="Another draw (default: the run's seed, the same for all raters).")
+@click.option("--task", "tasks", multiple=True, metavar="ID", help="Only this task (repeatable).")
+@click.option("--arm", metavar="NAME", help="Only trials of this arm.")
+@click.option("--plan", type=click.Path(dir_okay=False, path_type=Path), help="Read what `passhat sample` planned.")
+@click.option("--suite", metavar="PATH", help="Show each task's input and what was expected, from this suite.")
+@click.option("--agreement", is_flag=True, help="Show how far raters agree, and where not.")
+@click.option(
+    "--label", type=(str, click.IntRange(min=0), _VERDICT), metavar="TASK TRIAL VERDICT", help="Give one label and end."
+)
+@click.option("--fault", type=click.Choice(get_args(Fault)), help="With --label: whose fault it was.")
+@click.option("--note", default="", help="With --label: why.")
+@click.option(
+    "--from", "source", type=click.Path(dir_okay=False, path_type=Path), help="Add the labels of a JSONL file."
+)
+@options.as_json
+@options.root
+def command(run: str, root: Path, as_json: bool, **given: Any) -> int:
+    """Read a run's trials one by one: failed ones first, then disputed, then some that passed; and judge each.
+
+    Verdicts are written at once, into the run's labels.jsonl; the same command goes on where you stopped.
+    """
+    from passhat.records import RunReader, find_run
+
+    reader = RunReader(find_run(run, root))
+    _check(given)
+    if given["agreement"]:
+        return _show_agreement(reader, given["grader"], as_json=as_json, run=called(reader.path, root))
+    if given["label"] is not None or given["source"] is not None:
+        return _add(reader, given)
+    items = _reading_list(reader, given)
+    rater = _rater(given["rater"])
+    if as_json:
+        return _show_list(reader, items, rater, given["grader"])
+    return _sit(reader, items, rater, given, called(reader.path, root))
+
+
+def _check(given: dict[str, Any]) -> None:
+    """Options that don't go together are said, and not ignored."""
+    for option, only_with in (("fault", "label"), ("note", "label")):
+        if given[option] and given[only_with] is None:
+            raise click.UsageError(f"--{option} goes with --{only_with}")
+    choosing = [name for name in ("kinds", "passed", "drawn", "seed", "tasks", "arm") if given[name] not in (None, ())]
+    if given["plan"] is not None and choosing:
+        names = {"kinds": "only", "drawn": "random", "tasks": "task"}
+        raise click.UsageError(f"--plan says which trials to read; leave --{names.get(choosing[0], choosing[0])} away")
+
+
+def _rater(name: str | None) -> str:
+    from passhat.reviewing import ReviewError
+
+    if name is None:
+        import getpass
+
+        try:
+            name = getpass.getuser()
+        except (OSError, KeyError):
+            raise ReviewError("who reads? say --rater NAME") from None
+    if not name.strip() or not name.isprintable() or len(name) > 100:
+        raise ReviewError(f"--rater {name!r}: a name is up to 100 printable characters")
+    return name.strip()
+
+
+def _reading_list(reader: RunReader, given: dict[str, Any]) -> list[ReadingItem]:
+    from passhat.reviewing import DEFAULT_PASSED, DEFAULT_RANDOM, read_plan, reading_list
+
+    if given["plan"] is not None:
+        return read_plan(given["plan"], reader.run_id).for_reader(_rater(given["rater"]))
+    return reading_list(
+        reader.trials(),
+        kinds=given["kinds"],
+        passed=DEFAULT_PASSED if given["passed"] is None else given["passed"],
+        drawn=given["drawn"] or DEFAULT_RANDOM,
+        seed=reader.manifest.seed if given["seed"] is None else given["seed"],
+        grader=given["grader"],
+        tasks=given["tasks"],
+        arm=given["arm"],
+        blind=given["blind"],
+    )
+
+
+def _add(reader: RunReader, given: dict[str, Any]) -> int:
+    """Labels that come without a terminal."""
+    from passhat.records import append_labels
+    from passhat.reviewing import ReadingItem, ReviewError, new_label, read_labels
+
+    trials = {(record.arm, record.task, record.trial) for record in reader.trials()}
+    if given["source"] is not None:
+        rater = "" if given["rater"] is None else _rater(given["rater"])
+        labels = read_labels(given["source"], trials, rater=rater, grader=given["grader"])
+    else:
+        task, trial, verdict = given["label"]
+        arm = given["arm"] if given["arm"] is not None else reader.manifest.arms[0]
+        if (arm, task, trial) not in trials:
+            where = f" of arm {arm!r}" if arm else ""
+            raise ReviewError(f"{reader.run_id} has no trial {trial} of task {task!r}{where}; passhat show lists them")
+        rater = _rater(given["rater"])
+        more: dict[str, Any] = {name: given[name] for name in ("fault", "note", "grader", "blind")}
+        labels = [new_label(ReadingItem(arm, task, trial, "picked"), verdict, rater, **more)]
+    append_labels(reader.path, labels)
+    click.echo(f"{len(labels)} label{'s' * (len(labels) != 1)} added to {reader.path / 'labels.jsonl'}", err=True)
+    return 0
+
+
+def _show_agreement(reader: RunReader, grader: str, *, as_json: bool, run: str) -> int:
+    from passhat.reviewing import rater_agreement
+
+    tags = dict(reader.manifest.task_tags)
+    for record in reader.trials():
+        tags.setdefault(record.task, record.tags)
+    pairs = rater_agreement(reader.labels(), tags=tags, grader=grader)
+    if as_json:
+        _print_json({"schema": 1, "run": reader.run_id, "grader": grader, "pairs": pairs})
+    else:
+        from passhat.reporting import render_raters
+
+        click.echo(render_raters(pairs, run=run, grader=grader, **terminal()), nl=False)
+    return 0
+
+
+def _show_list(reader: RunReader, items: list[ReadingItem], rater: str, grader: str) -> int:
+    from passhat.reviewing import progress_of
+
+    progress = progress_of(items, reader.labels(), rater, grader=grader)
+    _print_json(
+        {
+            "schema": 1,
+            "run": reader.run_id,
+            "rater": rater,
+            "grader": grader,
+            "total": progress.total,
+            "done": len(progress.done),
+            "left": progress.left,
+        }
+    )
+    return 0
+
+
+def _print_json(data: Any) -> None:
+    import msgspec
+
+    click.echo(msgspec.json.format(msgspec.json.encode(data)).decode())
+
+
+def _sit(reader: RunReader, items: list[ReadingItem], rater: str, given: dict[str, Any], run: str) -> int:
+    from passhat.cli._reviewer import sit
+
+    labels: list[Label] = reader.labels(every=True)
+    return sit(
+        reader, items, labels, rater, grader=given["grader"], blind=given["blind"], suite=given["suite"], run=run
+    )

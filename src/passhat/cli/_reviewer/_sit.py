@@ -1,0 +1,134 @@
+"""From a reading list to a terminal, and back to the shell with a word on what was done."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+import click
+import msgspec
+
+from passhat.cli._reviewer._desk import Desk, Sitting
+from passhat.cli._reviewer._keys import Keys, NoTerminal
+from passhat.cli._reviewer._screen import Screen
+from passhat.facts import Label, Task, Transcript, TrialRecord, standing
+from passhat.records import RecordError, append_labels, workspace_files
+from passhat.reporting import Look, TrialPage, clean, look_of, trial_page
+from passhat.reviewing import Progress, ReadingItem, progress_of
+from passhat.summary import ExitCode, key_of
+
+if TYPE_CHECKING:
+    from passhat.records import RunReader, WorkspaceFile
+
+_AT_ONCE = 1_000  # trials of a sitting: their records are kept in memory
+
+
+def sit(
+    reader: RunReader,
+    items: Sequence[ReadingItem],
+    labels: Sequence[Label],
+    rater: str,
+    *,
+    grader: str = "",
+    blind: bool = False,
+    suite: str | None = None,
+    run: str = "",
+) -> int:
+    """Let somebody read. ``labels`` are all that were ever given, ``suite`` is where the tasks' texts are.
+
+    Returns the exit code. Raises `NoTerminal`, with the way to label without one.
+    """
+    progress = progress_of(items, standing(labels), rater, grader=grader)
+    if not progress.left:
+        click.echo(_nothing_left(progress, rater))
+        return ExitCode.FINE
+    if not (sys.stdin.isatty() and sys.stdout.isatty()):
+        raise _no_terminal("standard input or output is no terminal", run)
+    look = look_of(sys.stdout)
+    left = progress.left[:_AT_ONCE]
+    wanted = {item.key for item in left}
+    records = {key: record for record in reader.trials() if (key := (record.arm, record.task, record.trial)) in wanted}
+    sitting = Sitting(
+        rater=rater,
+        title=f"{clean(reader.manifest.suite, 40)}, read by {clean(rater, 40)}"
+        + (f", on {clean(grader, 40)}" if grader else "")
+        + ", blind" * blind,
+        left=[item for item in left if item.key in records],
+        done=len(progress.done),
+        records=records,
+        render=_Pages(reader, look, {} if suite is None else _tasks(suite, reader)),
+        write=lambda label: append_labels(reader.path, [label]),
+        grader=grader,
+        blind=blind,
+        seen={key_of(label) for label in labels if label.rater == rater},
+    )
+    try:
+        with Screen(look) as screen, Keys() as keys:
+            given, left_with = Desk(sitting, screen, keys).run()
+    except NoTerminal as error:
+        raise _no_terminal(str(error), run) from None
+    remaining = progress.total - len(progress.done) - given
+    click.echo(f"{given} judged now, {progress.total - remaining} of {progress.total} in all", nl=False)
+    click.echo(": the same command goes on with the rest" if remaining else ": done")
+    return ExitCode.INTERRUPTED if left_with in ("ctrl-c", "stop") else ExitCode.FINE
+
+
+def _nothing_left(progress: Progress, rater: str) -> str:
+    if not progress.total:
+        return "there is nothing to read: no trial is of the kinds asked for"
+    return f"{clean(rater, 60)} has judged all {progress.total} trials of this list"
+
+
+def _no_terminal(why: str, run: str) -> NoTerminal:
+    name = clean(run) or "RUN"
+    return NoTerminal(
+        f"{why}, and review reads keys; without one: passhat review {name} --label TASK TRIAL VERDICT, "
+        f"or passhat review {name} --from labels.jsonl"
+    )
+
+
+def _tasks(suite: str, reader: RunReader) -> Mapping[str, Task]:
+    """The tasks of a suite that are still as they were when the run was made."""
+    from passhat.cli._found import found_suites
+    from passhat.cli._reports import aside
+    from passhat.running import entrance
+
+    hashes = reader.manifest.task_hashes
+    with entrance(), aside():
+        tasks = {task.id: task for found in found_suites(suite) for task in found.suite.load_tasks()}
+    changed = sorted(name for name, task in tasks.items() if name in hashes and hashes[name] != task.hash)
+    if changed:
+        click.echo(f"passhat: not shown, since changed after the run: {clean(', '.join(changed), 200)}", err=True)
+    return {name: task for name, task in tasks.items() if name not in changed}
+
+
+class _Pages:
+    """Makes pages of trials, and keeps the last transcript."""
+
+    def __init__(self, reader: RunReader, look: Look, tasks: Mapping[str, Task]) -> None:
+        self._reader = reader
+        self._look = look
+        self._tasks = tasks
+        self._last: tuple[TrialRecord, tuple[Transcript | None, list[WorkspaceFile], str]] | None = None
+
+    def __call__(self, record: TrialRecord, *, columns: int, opened: Sequence[int], blind: bool) -> TrialPage:
+        transcript, files, problem = self._read(record)
+        if problem:
+            record = msgspec.structs.replace(record, notes=(*record.notes, problem))
+        look = Look(max(20, columns), self._look.color, self._look.unicode)
+        task = self._tasks.get(record.task)
+        return trial_page(record, transcript, look=look, task=task, files=files, opened=opened, blind=blind)
+
+    def _read(self, record: TrialRecord) -> tuple[Transcript | None, list[WorkspaceFile], str]:
+        """The transcript, what the trial left, and what can't be read: that stops nobody from reading the rest."""
+        if self._last is None or self._last[0] is not record:
+            transcript, files, problem = None, [], ""
+            try:
+                transcript = self._reader.transcript(record)
+                archive = self._reader.workspace(record)
+                files = [] if archive is None else workspace_files(archive)
+            except RecordError as error:
+                problem = str(error)
+            self._last = record, (transcript, files, problem)
+        return self._last[1]
