@@ -1,16 +1,16 @@
-"""Random kills of a run of isolated trials: each trial ends up done once, with the result of an uninterrupted run.
+"""Random kills of `passhat run`, with `passhat resume` until it is finished: nothing lost, doubled or left behind.
 
-    python scripts/soak.py [--trials N] [--kills N] [--slots N] [--seed N]
+    python scripts/soak.py [--trials N] [--kills N] [--concurrency N] [--seed N]
 
-A runner works through the trials and writes a line for each that is finished. Meanwhile its server, its supervisors or
-the runner itself get SIGKILL at random moments; a killed runner is started again and goes on where the journal ends.
-After each kill every process that lived below must be gone. Exit code 0 when all that held, else 1.
+A suite whose agents ask the model, leave files and start processes of their own is run once undisturbed. Then it is run
+again, and the runner, its server or its supervisors get SIGKILL at random moments, while trials run and while a run
+starts; a killed runner is followed by a resume. After each kill, every process that lived below must be gone. In the
+end each trial must be recorded once, with the result that it had undisturbed. Exit code 0 when all that held, else 1.
 """
 
 from __future__ import annotations
 
 import argparse
-import asyncio
 import contextlib
 import json
 import os
@@ -20,206 +20,263 @@ import signal
 import subprocess
 import sys
 import tempfile
+import time
+from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import psutil
 
-from passhat.isolation import ForkServer, Job, ServerSpec, Slot, end_leftovers, trial_environ
+from passhat.records import RunReader, find_run
 
-TARGETS = ("runner", "server", "supervisor", "supervisors", "runner and server", "runner and a supervisor")
-SUITE = '''
-import os, random, subprocess, tempfile
+TARGETS = ("runner", "server", "supervisor", "supervisors", "runner and server", "runner and a supervisor", "start-up")
+TASKS = 8
+SUITE = f'''
+import json, os, random, subprocess, tempfile, urllib.request
+from pathlib import Path
+from passhat import Suite, Task
+from passhat.scripting import say
 
-MARKS = []
+SEEN = []
 
-def act(payload, channel):
+def ask(trial):
+    body = {{"model": "m", "messages": [{{"role": "user", "content": trial.input}}]}}
+    headers = {{"authorization": f"Bearer {{trial.model.api_key}}", "content-type": "application/json"}}
+    url = trial.model.openai["base_url"] + "/chat/completions"
+    request = urllib.request.Request(url, json.dumps(body).encode(), headers)
+    with urllib.request.urlopen(request, timeout=60) as answer:
+        return json.load(answer)["choices"][0]["message"]["content"]
+
+def agent(trial):
     """Leaves processes and files behind, and tells whether it met any of another trial."""
-    MARKS.append(payload)
-    channel.emit(payload)
-    found = len(MARKS) - 1 + len(os.listdir(os.getcwd())) + len(os.listdir(tempfile.gettempdir()))
-    for folder in (os.getcwd(), tempfile.gettempdir(), os.environ["HOME"]):
-        open(os.path.join(folder, "left-behind"), "w").close()
-    for _ in range(payload % 4):
-        subprocess.Popen(["sleep", "600"], env={"PATH": os.environ["PATH"]}, start_new_session=True)
-    return {"trial": payload, "found": found, "drawn": random.random()}
+    SEEN.append(trial.task_id)
+    places = [Path.cwd(), Path.home(), Path(tempfile.gettempdir())]
+    met = len(SEEN) - 1 + sum(path.name != ".tmp" for place in places for path in place.iterdir())
+    for place in [*places, trial.workspace]:
+        (place / "left-behind").write_text(trial.task_id)
+    for _ in range(trial.number % 3):
+        subprocess.Popen(["sleep", "600"], env={{"PATH": os.environ["PATH"]}}, start_new_session=True)
+    return {{"said": ask(trial), "met": met, "drawn": random.random()}}
+
+def alone(trial):
+    return trial.output["met"] == 0 and (trial.workspace / "left-behind").read_text() == trial.task.id
+
+def lucky(trial):
+    return round(trial.output["drawn"], 3)
+
+lucky.threshold = 0.3
+
+suite = Suite("soak", tasks=[Task(f"t{{i}}", input=f"question {{i}}") for i in range({TASKS})], agent=agent,
+              graders=[alone, lucky], simulation=lambda request, rng: say(f"answer {{rng.random()}}"))
 '''
 
 
-# ---- the runner, a process of its own
+class House:
+    """One root of runs with its suite, and the `passhat` that works on it."""
 
+    def __init__(self, folder: Path, options: argparse.Namespace) -> None:
+        self.folder = folder
+        self.root = folder / ".passhat"
+        self._options = options
+        (folder / "tmp").mkdir()
+        (folder / "eval_soak.py").write_text(SUITE)
 
-async def run(folder: Path, trials: int, slots: int) -> None:
-    """Do the trials that the journal lacks, telling on stdout whom there is to kill."""
-    journal = folder / "journal.jsonl"
-    done = {json.loads(line)["trial"] for line in complete_lines(journal)}
-    left = iter([number for number in range(trials) if number not in done])
-    lines = journal.open("ab", buffering=0)
-    end_leftovers()
-    path = (str(folder), *sys.path)
-    spec = ServerSpec(entry_file=folder / "soak_suite.py", environ=trial_environ(), sys_path=path, slots=slots)
-    live: dict[int, Slot] = {}
+    def start(self) -> subprocess.Popen[bytes]:
+        """Begin the run, or go on with it."""
+        options = self._options
+        words = ["--root", str(self.root), "--concurrency", str(options.concurrency), "-q", "--json"]
+        if self.path is not None:
+            words = ["resume", self.path.name, "eval_soak.py", *words]
+            if any(record.status.value == "environment_error" for record in RunReader(self.path).trials()):
+                words += ["--retry", "environment_error"]  # lost more often than a run tries again by itself
+        else:
+            words = ["run", "eval_soak.py", "--trials", str(options.trials // TASKS), "--seed", "7", *words]
+        environ = {**os.environ, "TMPDIR": str(self.folder / "tmp")}
+        return subprocess.Popen(
+            [sys.executable, "-m", "passhat", *words], cwd=self.folder, env=environ, stdout=subprocess.DEVNULL
+        )
 
-    async with ForkServer(spec) as server:
+    @property
+    def path(self) -> Path | None:
+        """The run's directory, once there is one."""
+        found = sorted((self.root / "runs").glob("*/run.json"))
+        return found[0].parent if found else None
 
-        def tell(**more: int) -> None:
-            supervisors = [slot.pid for slot in live.values() if slot.alive]
-            print(json.dumps({"server": server.pid, "supervisors": supervisors, **more}), flush=True)
+    @property
+    def lines(self) -> int:
+        """How many trials are recorded."""
+        return 0 if self.path is None else (self.path / "trials.jsonl").read_bytes().count(b"\n")
 
-        async def work(number: int) -> None:
-            for trial in left:
-                ended = None
-                while ended is None or ended.kind == "lost":
-                    if number not in live or not live[number].alive:
-                        live[number] = await server.slot()
-                        tell()
-                    ended = await live[number].run(
-                        Job(entry="soak_suite:act", payload=trial, environ=trial_environ(), seed=trial)
-                    )
-                if ended.kind != "returned" or ended.containment != "proved":
-                    raise SystemExit(f"trial {trial} ended as {ended.reason}, {ended.containment}")
-                lines.write(ended.raw + b"\n")
-                tell(done=trial)
-
-        await asyncio.gather(*(work(number) for number in range(slots)))
-
-
-def complete_lines(journal: Path) -> list[str]:
-    """The journal without a torn tail, which is cut."""
-    data = journal.read_bytes() if journal.exists() else b""
-    whole = data[: data.rfind(b"\n") + 1]
-    if whole != data:
-        journal.write_bytes(whole)
-    return whole.decode().splitlines()
-
-
-# ---- the one that kills
+    def results(self) -> list[tuple[Any, ...]]:
+        """What must be equal in both runs, a row a trial; every line and every transcript is read."""
+        reader = RunReader(find_run("last", self.root))
+        rows = []
+        for record in reader.trials():
+            transcript = reader.transcript(record)
+            calls = 0 if transcript is None else len(transcript.model_calls)
+            output = json.dumps(record.output, sort_keys=True)
+            rows.append(
+                (
+                    record.task,
+                    record.trial,
+                    record.status.value,
+                    record.passed,
+                    record.score,
+                    output,
+                    record.seed,
+                    calls,
+                )
+            )
+        if reader.problems:
+            raise SystemExit(f"the run is damaged: {reader.problems}")
+        return sorted(rows)
 
 
 class Killer:
-    """Runs a runner to its end, however often something of it is killed."""
+    """Brings a run to its end, however often something of it is killed."""
 
-    def __init__(self, folder: Path, options: argparse.Namespace) -> None:
-        self._folder = folder
-        self._options = options
+    def __init__(self, house: House, options: argparse.Namespace) -> None:
+        self._house = house
         self._random = random.Random(options.seed)
-        self.kills: dict[str, int] = dict.fromkeys(TARGETS, 0)
+        self._pause = max(1, options.trials // (options.kills + 1))
+        self._left = options.kills
+        self._most = options.kills + 10  # each start but the last few must be owed to a kill
+        self.kills = dict.fromkeys(TARGETS, 0)
         self.starts = 0
+        self.watched = 0
         self.survivors: list[int] = []
 
-    def to_the_end(self, kills: int) -> None:
-        """Kill something after every few finished trials, as long as there are kills left."""
-        pause = max(1, self._options.trials // (kills + 1))
-        while True:
+    def to_the_end(self) -> None:
+        """Kill after every few recorded trials, as long as there are kills left."""
+        while self.starts < self._most:
             self.starts += 1
-            popen = self._start()
+            popen = self._house.start()
             with popen:
-                assert popen.stdout is not None
-                countdown = self._random.randint(1, 2 * pause - 1)
-                for line in popen.stdout:
-                    told = json.loads(line)
-                    countdown -= "done" in told
-                    if kills and countdown <= 0 and told["supervisors"]:
-                        kills -= 1
-                        countdown = self._random.randint(1, 2 * pause - 1)
-                        if self._kill(popen, told):
-                            break
+                self._harass(popen)
             if popen.returncode == 0:
                 return
-            if popen.returncode != -signal.SIGKILL:
-                raise SystemExit(f"the runner ended with {popen.returncode}")
+            if popen.returncode not in (-signal.SIGKILL, 3):  # 3: trials were lost too often, and are missing
+                raise SystemExit(f"passhat ended with {popen.returncode}")
+        raise SystemExit(f"not finished after {self.starts} starts of passhat")
 
-    def _start(self) -> subprocess.Popen[str]:
-        options = self._options
-        arguments = ["--run", str(self._folder), "--trials", str(options.trials), "--slots", str(options.slots)]
-        return subprocess.Popen([sys.executable, __file__, *arguments], stdout=subprocess.PIPE, text=True)
+    def _harass(self, popen: subprocess.Popen[bytes]) -> None:
+        """Kill parts of a runner until it is gone or nothing more is to be killed."""
+        while self._left and popen.poll() is None:
+            target = self._random.choice(TARGETS)
+            if target == "start-up":
+                time.sleep(self._random.uniform(0.0, 2.0))
+            elif not self._wait(popen, self._random.randint(1, 2 * self._pause - 1)):
+                return
+            time.sleep(self._random.uniform(0.0, 0.05))
+            self._kill(popen, target)
 
-    def _kill(self, popen: subprocess.Popen[str], told: dict[str, Any]) -> bool:
-        """Kill a random part of the house. True when the runner was among it."""
-        target = self._random.choice(TARGETS)
-        self.kills[target] += 1
-        pids = []
-        if "runner" in target:
-            pids.append(popen.pid)
+    def _wait(self, popen: subprocess.Popen[bytes], trials: int) -> bool:
+        """Until so many more trials are recorded; False when the runner ended before."""
+        until = self._house.lines + trials
+        while self._house.lines < until:
+            if popen.poll() is not None:
+                return False
+            time.sleep(0.005)
+        return True
+
+    def _kill(self, popen: subprocess.Popen[bytes], target: str) -> None:
+        server, supervisors = members(popen.pid)
+        pids = [popen.pid] if "runner" in target or target == "start-up" else []
         if "server" in target:
-            pids.append(told["server"])
-        if "supervisor" in target:
-            pids += told["supervisors"] if target.endswith("s") else [self._random.choice(told["supervisors"])]
-        watched = self._below(popen.pid if "runner" in target else None, pids)
-        for pid in pids:
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(pid, signal.SIGKILL)
-        self.survivors += still_there(watched)
-        return "runner" in target
+            pids += server
+        if "supervisor" in target and supervisors:
+            pids += supervisors if target == "supervisors" else [self._random.choice(supervisors)]
+        if not pids or popen.poll() is not None:
+            return  # between two servers, or already over
+        self._left -= 1
+        self.kills[target] += 1
+        with watching(pids) as below:
+            self.watched += len(below)
+            for pid in pids:
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(pid, signal.SIGKILL)
+            self.survivors += [pid for pid, descriptor in below.items() if not ends(descriptor)]
+        if popen.pid in pids:
+            popen.wait()
 
-    def _below(self, runner: int | None, pids: list[int]) -> dict[int, int]:
-        """Descriptors of the processes that must go: all below a killed runner, else below what is killed."""
-        found = {}
-        for root in [runner] if runner is not None else pids:
-            with contextlib.suppress(psutil.Error):
-                for process in psutil.Process(root).children(recursive=True):
-                    with contextlib.suppress(OSError):
+
+def members(runner: int) -> tuple[list[int], list[int]]:
+    """The runner's server, and its supervisors."""
+    servers, supervisors = [], []
+    with contextlib.suppress(psutil.Error):
+        for process in psutil.Process(runner).children():
+            if any("passhat.isolation._server" in word for word in process.cmdline()):
+                servers.append(process.pid)
+                supervisors += [child.pid for child in process.children()]
+    return servers, supervisors
+
+
+@contextlib.contextmanager
+def watching(roots: list[int]) -> Iterator[dict[int, int]]:
+    """Descriptors of all processes below ``roots``, and of those that aren't our own children."""
+    found: dict[int, int] = {}
+    for root in roots:
+        with contextlib.suppress(psutil.Error):
+            for process in psutil.Process(root).children(recursive=True):
+                with contextlib.suppress(OSError):
+                    if process.pid not in found:
                         found[process.pid] = os.pidfd_open(process.pid)
-        return found
+    try:
+        yield found
+    finally:
+        for descriptor in found.values():
+            os.close(descriptor)
 
 
-def still_there(watched: dict[int, int], seconds: float = 20.0) -> list[int]:
-    """The pids that don't go."""
-    left = []
-    for pid, number in watched.items():
-        poller = select.poll()
-        poller.register(number, select.POLLIN)
-        if not poller.poll(seconds * 1000):
-            left.append(pid)
-        os.close(number)
-    return left
-
-
-def results(folder: Path) -> list[dict[str, Any]]:
-    """The journal's lines, by trial."""
-    return sorted((json.loads(line) for line in complete_lines(folder / "journal.jsonl")), key=lambda one: one["trial"])
+def ends(descriptor: int, seconds: float = 20.0) -> bool:
+    """Whether a process ends; the bound is for the program to end, not a promise."""
+    poller = select.poll()
+    poller.register(descriptor, select.POLLIN)
+    return bool(poller.poll(seconds * 1000))
 
 
 def soak(options: argparse.Namespace) -> int:
-    """An uninterrupted run, then one with kills; 0 when they agree and nothing survived."""
-    outcomes = []
-    killers = []
-    for kills in (0, options.kills):
-        with tempfile.TemporaryDirectory(prefix="passhat-soak-") as name:
-            folder = Path(name)
-            (folder / "soak_suite.py").write_text(SUITE)
-            killer = Killer(folder, options)
-            killer.to_the_end(kills)
-            outcomes.append(results(folder))
-            killers.append(killer)
-    whole, killed = outcomes
+    """An undisturbed run, then one with kills; 0 when they agree and nothing survived."""
+    with tempfile.TemporaryDirectory(prefix="passhat-soak-") as name:
+        calm, storm = Path(name, "calm"), Path(name, "storm")
+        for folder in (calm, storm):
+            folder.mkdir()
+        whole = House(calm, options)
+        if whole.start().wait() != 0:
+            raise SystemExit("the undisturbed run failed")
+        house = House(storm, options)
+        killer = Killer(house, options)
+        killer.to_the_end()
+        expected, got = whole.results(), house.results()
+        begun, left = len(list((house.root / "runs").iterdir())), [path.name for path in (storm / "tmp").iterdir()]
     found = {
-        "trials": len(killed),
-        "each once": [one["trial"] for one in killed] == list(range(options.trials)),
-        "equal to the uninterrupted run": killed == whole,
-        "nothing found of another trial": all(one["found"] == 0 for one in killed),
-        "survivors": killers[1].survivors,
-        "kills": killers[1].kills,
-        "runner starts": killers[1].starts,
+        "trials": len(got),
+        "each once": max(Counter(row[:2] for row in got).values()) == 1 and len(got) == len(expected),
+        "equal to the undisturbed run": got == expected,
+        "of them passed": sum(row[3] is True for row in got),
+        "kills": killer.kills,
+        "processes below what was killed": killer.watched,
+        "survivors": killer.survivors,
+        "starts of passhat": killer.starts,
+        "run directories": begun,
+        "left in the temporary directory": left,
     }
     print(json.dumps(found, indent=2))
-    good = found["each once"] and killed == whole and found["nothing found of another trial"]
-    return 0 if good and not killers[1].survivors else 1
+    differing = [pair for pair in zip(expected, got, strict=False) if pair[0] != pair[1]]
+    for pair in differing[:3]:
+        print("expected {}\n     got {}".format(*pair), file=sys.stderr)
+    return 0 if found["each once"] and got == expected and not killer.survivors and begun == 1 and not left else 1
 
 
 def main() -> None:
-    """Parse, then soak or run."""
+    """Parse, then soak."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--trials", type=int, default=400)
+    parser.add_argument("--trials", type=int, default=400, help=f"a multiple of {TASKS}")
     parser.add_argument("--kills", type=int, default=50)
-    parser.add_argument("--slots", type=int, default=4)
+    parser.add_argument("--concurrency", type=int, default=4)
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--run", type=Path, help=argparse.SUPPRESS)
-    options = parser.parse_args()
-    if options.run is not None:
-        asyncio.run(run(options.run, options.trials, options.slots))
-        return
-    raise SystemExit(soak(options))
+    raise SystemExit(soak(parser.parse_args()))
 
 
 if __name__ == "__main__":

@@ -39,7 +39,7 @@ async def test_a_confined_job_writes_only_where_it_may(slot: Slot, job: Callable
     home = tmp_path / "home"
     allowed = [str(inside / "a"), str(home / "b"), str(home / ".tmp" / "c"), "/dev/null"]
     forbidden = [str(outside / "new"), str(outside / "existing")]
-    work = job("writes_to", [*allowed, *forbidden], confine=inside, home=home, cwd=inside)
+    work = job("writes_to", [*allowed, *forbidden], confine=[inside], home=home, cwd=inside)
     assert (await slot.run(work)).result == {**dict.fromkeys(allowed, True), **dict.fromkeys(forbidden, False)}
     assert (outside / "existing").read_text() == "as it was"
     free = msgspec.structs.replace(work, confine=None)

@@ -51,6 +51,13 @@ def isolated(default: str | None) -> Callable[[F], F]:
     )
 
 
+confined = click.option(
+    "--confine/--no-confine",
+    default=None,
+    help="Let a trial write only below directories of its own (default: as the suite says).",
+)
+
+
 def _value(ctx: click.Context, param: click.Parameter, value: str | None) -> str | None:
     """The next option is no value."""
     if value is not None and value.startswith("-"):

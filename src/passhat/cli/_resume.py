@@ -27,6 +27,7 @@ from passhat.facts import Status
 )
 @click.option("--force", is_flag=True, help="Go on although tasks, graders or agent have changed.")
 @options.isolated(None)
+@options.confined
 @options.doubled
 @options.judged
 @options.formatted
@@ -51,6 +52,7 @@ def command(run: str, path: str | None, root: Path, **given: Any) -> int:
             model=options.named_model(given) or (None if suite.model else manifest.model_requested),
             judge_model=given["judge_model"] or judge_of(manifest, suite),
             isolation=given["isolation"],
+            confine=given["confine"],
             cassette=given["cassette"],
             record=given["record"],
             faults=given["faults"],

@@ -28,7 +28,7 @@ _WORST = (
 
 _ASKED = (
     *("trials", "concurrency", "seed", "order", "stop", "model", "judge_model", "cassette", "record", "faults"),
-    "isolation",
+    *("isolation", "confine"),
 )
 
 
@@ -55,6 +55,7 @@ _ASKED = (
     help="Re-runs after such failures as a provider's.",
 )
 @options.isolated("process")
+@options.confined
 @options.chosen
 @options.judged
 @options.formatted

@@ -49,9 +49,11 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True):
     source_file: str | None = None  # "evals/eval_support.py", relative to the project, and "::suite"
     kind: Literal["capability", "regression"] = "capability"
     asked: Literal["scripted", "structural", "evaluation"] = "evaluation"
-    model_source: ModelSource = "unseen"
+    model_source: ModelSource = "unseen"  # who answered; who is to answer while the run has never finished
+    source_planned: ModelSource | None = None  # who was to answer
     isolation: str = "inline"
     containment: str = "none"  # "proved", "kernel", "best effort", "none"
+    guard: str = ""  # barred from acting outside: "guard" (no signals, no tracing), "confine" (no writing), "none"
     isolation_notes: tuple[str, ...] = ()  # why it isn't what was asked for; packages that no server kept warm
     model_requested: str | None = None
     judge_models: tuple[str, ...] = ()  # PROVIDER/NAME of the models that judge, the run's own first
@@ -81,6 +83,8 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True):
     duplicate_inputs: tuple[tuple[str, ...], ...] = ()  # groups of task ids that ask the same thing
     graders: dict[str, str] = {}  # name -> hash of its source
     files: dict[str, str] = {}  # project files that the agent's process imported -> hash
+    data: dict[str, str] = {}  # the suite's tasks file, template and data -> hash when the run began
+    data_changed: tuple[str, ...] = ()  # those that were different when it ended, or was resumed
     git: GitState | None = None
     sampled_from: str | None = None
     hand_picked: bool = False

@@ -128,7 +128,7 @@ def _give_up_rights(order: JobOrder) -> None:
     if order.confine is not None:
         if not _landlock.guard_available():
             raise OSError("confine=True needs Landlock (Linux 5.19 or later, switched on); use a container instead")
-        _landlock.confine([order.confine, *([order.home] if order.home is not None else [])])
+        _landlock.confine([*order.confine, *(place for place in (order.home, order.cwd) if place is not None)])
     elif order.guard and _landlock.guard_available():
         _landlock.guard()
 

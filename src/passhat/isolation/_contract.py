@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal, Protocol
 
 import msgspec
@@ -51,7 +51,7 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
     without them the job gets empty directories that are removed after it. ``phases`` are (name, seconds) in order, for
     entries that call ``channel.phase(name)``; the first begins with the process.
     ``guard`` forbids signalling, tracing and reading the memory of anything outside, where the kernel can. ``confine``
-    is a directory: writing is possible there and below ``home`` only.
+    names directories: writing is possible there, below ``home`` and below ``cwd`` only. Without it, None, anywhere.
     """
 
     entry: str
@@ -63,7 +63,7 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
     limits: ProcessLimits = ProcessLimits()
     phases: tuple[tuple[str, float | None], ...] = ()
     guard: bool = True
-    confine: str | os.PathLike[str] | None = None
+    confine: Sequence[str | os.PathLike[str]] | None = None
 
 
 class JobOrder(msgspec.Struct, frozen=True, kw_only=True):
@@ -78,7 +78,7 @@ class JobOrder(msgspec.Struct, frozen=True, kw_only=True):
     limits: ProcessLimits
     phases: tuple[tuple[str, float | None], ...]
     guard: bool
-    confine: str | None
+    confine: tuple[str, ...] | None
     token: bytes = b""
 
     @classmethod
@@ -103,7 +103,7 @@ class JobOrder(msgspec.Struct, frozen=True, kw_only=True):
             limits=job.limits,
             phases=tuple(job.phases) or (("run", job.limits.seconds),),
             guard=job.guard,
-            confine=_path(job.confine),
+            confine=None if job.confine is None else tuple(os.path.abspath(os.fspath(path)) for path in job.confine),
         )
 
     @property

@@ -48,7 +48,7 @@ class ServerSpec(msgspec.Struct, frozen=True, kw_only=True):
 
     ``environ`` is the complete environment under which code is imported (see `trial_environ`); ``sentinels`` names the
     variables whose values differ from job to job: a package that keeps one at import is not kept warm. ``preload``
-    names modules of passhat's own to have ready; ``warm_up`` ("module:function") is called in a
+    names modules of passhat's own to have ready; ``warm_up`` ("module:function") is called with a directory in a
     server that will be forked, once all is imported. ``slots`` is how many will run at once. ``mode`` "auto" forks
     where that is safe, else starts a fresh interpreter a job. Times are in seconds.
     """

@@ -63,7 +63,7 @@ class Server:
         overlay = _changes(before, dict(os.environ), set(config.sentinels))
         if config.warm_up:
             module, _, function = config.warm_up.partition(":")
-            getattr(importlib.import_module(module), function)()
+            getattr(importlib.import_module(module), function)(config.scratch)
         snapshot = Snapshot(config.user)
         self._surroundings = _child.Surroundings(snapshot, kinds, overlay, _user_processes(config.slots))
         dirty = preloader.state() if config.mode == "fork" else []

@@ -20,12 +20,14 @@ import msgspec
 
 
 class UserModule(msgspec.Struct, frozen=True):
-    """A module of the user's own: its name in ``sys.modules``, its file, its source, whether it is a package."""
+    """A module of the user's own: its name in ``sys.modules``, its file, its source, whether it is a package, and the
+    SHA-256 of its file."""
 
     name: str
     file: str
     source: str
     package: bool
+    digest: str = ""
 
 
 class Snapshot:
@@ -141,7 +143,7 @@ class Loaded(msgspec.Struct, frozen=True):
     @property
     def files(self) -> dict[str, str]:
         """SHA-256 of each user file, by path."""
-        return {module.file: hashlib.sha256(module.source.encode()).hexdigest() for module in self.user}
+        return {module.file: module.digest for module in self.user}
 
 
 def look_at_modules(kinds: ModuleKinds) -> Loaded:
@@ -157,8 +159,9 @@ def look_at_modules(kinds: ModuleKinds) -> Loaded:
                 installed.append(name)
         elif file.endswith(".py"):
             with open(file, "rb") as source:
-                text = importlib.util.decode_source(source.read())
-            user.append(UserModule(name, file, text, hasattr(module, "__path__")))
+                data = source.read()
+            text, digest = importlib.util.decode_source(data), hashlib.sha256(data).hexdigest()
+            user.append(UserModule(name, file, text, hasattr(module, "__path__"), digest))
         else:
             unreadable.append(name)
     return Loaded(tuple(installed), tuple(user), tuple(unreadable))

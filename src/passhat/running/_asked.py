@@ -31,6 +31,7 @@ class Ways(TypedDict, total=False):
     faults: Sequence[Any]
     limits: Limits | None
     isolation: str | None
+    confine: bool | None
     retries: int
     retry_wait: float
     keep_bytes: int
@@ -67,6 +68,7 @@ class Asked:
     limits: Limits | None = None
     select: Select | None = None
     isolation: str | None = "inline"
+    confine: bool | None = None
     retries: int = 2
     keep_bytes: int = KEPT_BYTES
     progress: Progress | None = None

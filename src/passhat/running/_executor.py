@@ -67,12 +67,18 @@ class Graded:
 
 
 class Executor(Protocol):
-    """A way to run trials. ``isolation`` is its name in the manifest, ``containment`` what it can prove,
-    ``notes`` what should be known of the isolation that came about."""
+    """A way to run trials. ``isolation`` is its name in the manifest, ``containment`` what it can prove, ``guard``
+    what it keeps trials from doing outside. ``imported`` has the SHA-256 of the user's files that its processes import,
+    by path; None where that is this process. ``notes``: what should be known of the isolation that came about, by now.
+    """
 
     isolation: str
     containment: str
-    notes: Sequence[str]
+    guard: str
+    imported: Mapping[str, str] | None
+
+    @property
+    def notes(self) -> Sequence[str]: ...
 
     async def act(self, planned: PlannedTrial) -> Acted:
         """Run the agent once, from a clean start. What user code does wrong is in the result, never raised."""

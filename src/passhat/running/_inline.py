@@ -46,6 +46,7 @@ class World:
     judges: Judges | None = None
     pass_env: Sequence[str] = ()
     set_env: Mapping[str, str] | None = None
+    confine: bool = False
     clock: Callable[[], float] = time.monotonic
 
     def variables(self) -> dict[str, str]:
@@ -58,7 +59,9 @@ class InlineExecutor:
 
     isolation = "inline"
     containment = "none"
+    guard = "none"
     notes: Sequence[str] = ()
+    imported: Mapping[str, str] | None = None
 
     def __init__(self, world: World) -> None:
         self._world = world

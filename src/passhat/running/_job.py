@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from passhat.facts import Attempt
+from passhat.running._data_files import DataFiles
 from passhat.running._grading_again import GradingAgain
 from passhat.running._measuring import Measuring, changes
 from passhat.running._models import led_to
@@ -43,6 +44,7 @@ class Job:
     seconds_before: float = 0.0
     stopping: Stopping | None = None
     measuring: Measuring | None = None
+    data: DataFiles | None = None
     again: GradingAgain | None = None
     runner: Runner | None = None
     interrupted: bool = False
@@ -103,6 +105,10 @@ class Job:
         ends: dict[str, Any] = {**self.seen.fields(), **(measured or {}), "stop_reason": reason}
         if state == "finished":
             ends["model_source"] = self.seen.source
+        written = self.writer.manifest
+        ends["isolation_notes"] = tuple(dict.fromkeys((*written.isolation_notes, *self.executor.notes)))
+        if self.data is not None:
+            ends["data_changed"] = tuple(sorted({*written.data_changed, *self.data.changed_since(written.data)}))
         seconds = self.seconds_before + self.rules.clock() - began
         self.writer.finish(state, seconds=seconds, **ends)
         return state

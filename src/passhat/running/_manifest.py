@@ -6,7 +6,7 @@ import hashlib
 import platform
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -37,7 +37,10 @@ def describe_run(
     judges: Judges | None = None,
     isolation: str,
     containment: str,
+    guard: str = "none",
     isolation_notes: Sequence[str] = (),
+    imported: Mapping[str, str] | None = None,
+    data: Mapping[str, str] | None = None,
 ) -> Manifest:
     """The manifest of a run that is about to begin; its id and times are the writer's."""
     from passhat.graders import grader_names, source_version
@@ -53,8 +56,10 @@ def describe_run(
         kind=suite.kind,
         asked="scripted" if model.source == "scripted" else "evaluation",
         model_source=model.source,
+        source_planned=model.source,
         isolation=isolation,
         containment=containment,
+        guard=guard,
         isolation_notes=tuple(isolation_notes),
         model_requested=model.requested,
         judge_models=() if judges is None else judges.names,
@@ -79,7 +84,8 @@ def describe_run(
         input_hashes={task.id: task.input_hash for task in tasks},
         duplicate_inputs=duplicate_inputs(tasks),
         graders={name: source_version(grader) for name, grader in zip(names, suite.graders, strict=True)},
-        files=project_files(root, suite.file),
+        files=project_files(root, suite.file, imported),
+        data=dict(data or {}),
         git=git,
         sampled_from=suite.sampled_from,
         hand_picked=suite.hand_picked,
@@ -116,18 +122,24 @@ def _git(folder: Path, *words: str) -> str:
     return done.stdout
 
 
-def project_files(root: Path, suite_file: Path | None) -> dict[str, str]:
-    """Hashes of the project's own modules that this process has imported, and of the suite's file, by relative path."""
+def project_files(root: Path, suite_file: Path | None, imported: Mapping[str, str] | None = None) -> dict[str, str]:
+    """Hashes of the project's own modules, and of the suite's file, by relative path.
+
+    ``imported`` has the hashes of the files that trials import, by path: what their processes run was read then. None
+    is for trials in this process: its modules are looked at now.
+    """
     own = Path(passhat.__file__).parent
-    paths = set() if suite_file is None else {suite_file}
-    for module in list(sys.modules.values()):
-        name = getattr(module, "__file__", None)
-        if not isinstance(name, str) or not name.endswith(".py"):
-            continue
-        path = Path(name)
+    known = _imported_here() if imported is None else {Path(name): value for name, value in imported.items()}
+    found = {} if suite_file is None else {suite_file: known.get(suite_file)}
+    for path, value in known.items():
         if path.is_relative_to(root) and not path.is_relative_to(own) and not _NOT_OURS & set(path.parts):
-            paths.add(path)
-    return {_relative(path, root): _hash(path) for path in sorted(paths) if path.is_file()}
+            found[path] = value
+    return {_relative(path, root): value or _hash(path) for path, value in sorted(found.items()) if path.is_file()}
+
+
+def _imported_here() -> dict[Path, str | None]:
+    files = [getattr(module, "__file__", None) for module in list(sys.modules.values())]
+    return {Path(name): None for name in files if isinstance(name, str) and name.endswith(".py")}
 
 
 def _hash(path: Path) -> str:

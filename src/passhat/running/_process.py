@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import itertools
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -15,6 +15,7 @@ from passhat.isolation import (
     IsolationError,
     ServerReport,
     ServerSpec,
+    capabilities,
     end_leftovers,
     remove_tree,
     trial_environ,
@@ -53,9 +54,15 @@ class ProcessExecutor:
     ) -> None:
         """Start the server: the suite is imported once in a process that is thrown away, and whatever makes isolation
         impossible is raised as `RunError`."""
+        if world.confine and not capabilities().guard:
+            raise RunError(
+                f"confine=True needs Landlock, and here is {'; '.join(capabilities().missing) or 'none'}. Without it a "
+                "container can do the same: see docs/isolation.md"
+            )
         self._world = world
         self._suite = suite
         self._numbers = itertools.count()
+        self._late: set[str] = set()
         self._variables = host_variables(world)
         end_leftovers()
         access = ModelAccess(world.gateway.base_url, world.gateway.process_key)
@@ -79,8 +86,14 @@ class ProcessExecutor:
             raise RunError(str(error)) from error
         self.isolation: str = self.report.mode
         self.containment: str = self.report.containment
-        self.notes: Sequence[str] = _notes(self.report)
+        self.guard = ("confine" if world.confine else "guard") if self.report.guard else "none"
+        self.imported: Mapping[str, str] | None = self.report.files
         self._folder = Path(make_scratch()).resolve()
+
+    @property
+    def notes(self) -> Sequence[str]:
+        """Why isolation isn't what was asked for, and what isn't warm or not part of the snapshot, as far as known."""
+        return _notes(self.report, sorted(self._late))
 
     async def act(self, planned: PlannedTrial) -> Acted:
         """Run the agent of a trial once; when this returns, everything that it started is gone."""
@@ -98,6 +111,7 @@ class ProcessExecutor:
             with contextlib.suppress(OSError):
                 trial.clear()
             raise
+        self._late.update(ended.from_disk)
         release = _Release(self._server, trial, slot)
         try:
             if trial.has_workspace:  # there is something to walk through
@@ -181,10 +195,11 @@ def _not_importable(suite: SuiteAddress, error: ImportFailed) -> str:
     return f"{error}. {hint}" + (f"\n{trace}" if trace else "")
 
 
-def _notes(report: ServerReport) -> Sequence[str]:
+def _notes(report: ServerReport, late: Sequence[str]) -> Sequence[str]:
     notes = []
     if report.mode == "spawn" and report.reason not in ("", "asked for"):
         notes.append(f"each trial started a fresh interpreter, because {report.reason}")
     notes += [f"{name} is imported anew in each trial: {reason}" for name, reason in sorted(report.left_out.items())]
     notes += [f"{name} has no Python source and is read from disk in each trial" for name in report.unreadable]
+    notes += [f"{name} was first imported during a trial, from disk: its hash is not in the manifest" for name in late]
     return notes

@@ -104,6 +104,7 @@ class ProcessGrading:
             entry="passhat.running._process_child:grade",
             payload=order,
             environ=led_environ(self.trial.variables, access.environ()),
+            confine=() if world.confine else None,
             seed=planned.seed,
             limits=process_limits(world, _OUTPUT),
             phases=(("import", LOAD_SECONDS), *((str(index), seconds) for index in range(first, len(self.names)))),

@@ -117,6 +117,7 @@ class ProcessTrial:
             payload=order,
             environ=led_environ(self.variables, self.session.access.environ()),
             home=self.folder / "home",
+            confine=(self.folder,) if world.confine else None,
             seed=planned.seed,
             limits=process_limits(world, limits.output_bytes),
             phases=(

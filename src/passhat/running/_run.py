@@ -73,7 +73,7 @@ def run(suite: Suite, *, root: Path | str = ".passhat", **options: Unpack[Option
 
     ``isolation`` is "inline" (trials run in this process), "process" (each in a process of its own that is killed and
     proved gone before it is graded; the suite must be at the top of a Python file) or "spawn" (the same, in a fresh
-    interpreter each).
+    interpreter each). ``confine`` keeps those processes from writing outside directories of their own.
 
     Works in a notebook too: trials run on threads of their own. The first Ctrl-C ends the run early, leaves it
     resumable and raises `Interrupted`; a second one doesn't wait. In an agent only a real Ctrl-C is one: whatever its

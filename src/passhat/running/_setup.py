@@ -15,6 +15,7 @@ import msgspec
 
 from passhat.facts import Manifest, Status, Task
 from passhat.running._asked import Asked, Select
+from passhat.running._data_files import DataFiles
 from passhat.running._errors import ResumeRefused, RunError
 from passhat.running._executor import Executor
 from passhat.running._grading_again import GradingAgain, statuses_to_grade
@@ -71,6 +72,24 @@ class Setup:
     def tasks(self) -> tuple[Task, ...]:
         """The tasks to run, read once."""
         return tuple(self._selected(self.suite.load_tasks()))
+
+    @property
+    def confine(self) -> bool:
+        """Whether trials may write only below directories of their own."""
+        return self.suite.confine if self.asked.confine is None else self.asked.confine
+
+    def check_confined(self) -> None:
+        """Refuse a promise that only processes can keep."""
+        if self.confine and self.asked.isolation == "inline":
+            raise RunError(
+                "confine=True can't hold agents that run in this process: use isolation='process' (on the command "
+                "line --isolation process), or give it up with confine=False (--no-confine)"
+            )
+
+    @functools.cached_property
+    def data(self) -> DataFiles:
+        """The files that its trials read."""
+        return DataFiles(self.suite)
 
     def _chosen_model(self) -> Model:
         asked = self.asked
@@ -142,6 +161,7 @@ class Setup:
             judges=self.judges,
             pass_env=tuple(suite.pass_env),
             set_env=suite.set_env,
+            confine=self.confine,
             clock=self.asked.clock,
         )
         try:
@@ -180,7 +200,10 @@ class Setup:
             judges=self.judges,
             isolation=executor.isolation,
             containment=executor.containment,
+            guard=executor.guard,
             isolation_notes=executor.notes,
+            imported=executor.imported,
+            data=self.data.hashes(),
         )
         if described.stop == "full" or len(arms) < 2:
             return described
@@ -228,6 +251,7 @@ class Setup:
             seconds_before=manifest.seconds or 0.0,
             stopping=self._stopping(manifest, writer.path.parent.parent),
             measuring=measuring_of(self.suite.metrics, self.tasks),
+            data=self.data,
         )
 
     def _stopping(self, manifest: Manifest, root: Path) -> Stopping | None:
@@ -260,6 +284,7 @@ def new_job(suite: Suite, asked: Asked, root: Path | str) -> Job:
 
     setup = Setup(suite, asked, selected=asked.select or everything)
     setup.check_gates()
+    setup.check_confined()
     with ExitStack() as undo:
         gateway = setup.gateway(undo)
         executor, agents = setup.open(gateway, undo)
@@ -278,13 +303,16 @@ def resumed_job(path: Path, suite: Suite, asked: Asked, *, force: bool, retry: C
     old = RunReader(path).manifest
     if asked.isolation is None:
         asked = replace(asked, isolation=old.isolation)
+    if asked.confine is None and asked.isolation != "inline":
+        asked = replace(asked, confine=old.guard == "confine")
     setup = Setup(suite, asked, selected=lambda tasks: _as_before(tasks, old.task_ids))
+    setup.check_confined()
     with ExitStack() as undo:
         gateway = setup.gateway(undo)
         executor, agents = setup.open(gateway, undo)
         new = setup.manifest(tuple(agents), executor, trials=old.trials, seed=old.seed, order=old.order, stop=old.stop)
-        if old.state == "finished":  # it says who answered, not who was to answer
-            new = msgspec.structs.replace(new, model_source=old.model_source)
+        if old.state == "finished" or new.source_planned == old.source_planned:
+            new = msgspec.structs.replace(new, model_source=old.model_source)  # which may say who answered
         reasons = resume_refusal(old, new, forced=force)
         if reasons:
             raise ResumeRefused(old.run_id, reasons)

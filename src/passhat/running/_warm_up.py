@@ -44,11 +44,14 @@ class _Silent:
         """Nobody holds a clock."""
 
 
-def warm_up() -> None:
-    """Try and grade a trial that does nothing, several times; leaves no module, path or variable behind."""
+def warm_up(place: str) -> None:
+    """Try and grade a trial that does nothing, several times; leaves no module, path or variable behind.
+
+    It works in a directory in ``place``, which a later start of passhat removes if this process is killed meanwhile.
+    """
     modules, path, temporary = set(sys.modules), list(sys.path), tempfile.tempdir
     try:
-        with tempfile.TemporaryDirectory(prefix="passhat-") as folder:
+        with tempfile.TemporaryDirectory(dir=place or None) as folder:
             file = os.path.join(folder, "eval_warm.py")
             with open(file, "w", encoding="utf-8") as suite:
                 suite.write(_SUITE)

@@ -32,7 +32,9 @@ class Suite:
     all tried on the same tasks with the same seeds; ``baseline`` is the one that the others are compared with (the
     first unless named). ``prepare(trial)`` makes the starting state,
     ``environment(trial)`` opens it: a context manager, or a function that returns the opened thing. ``template`` is a
-    directory that each workspace starts from.
+    directory that each workspace starts from. ``data`` names files and directories that agents or graders read: a
+    change of one while the run goes on is a finding, as it is for the tasks file and the template. ``confine=True``
+    lets the processes of a trial write only below directories of the trial's own (on Linux, and never inline).
 
     ``kind`` is "capability" (what can it do?) or "regression" (does it still?). ``trials`` are run for each task.
     ``simulation(request, rng)``, ``script`` and ``model`` ("PROVIDER/NAME") say who answers for the model.
@@ -63,6 +65,8 @@ class Suite:
     prepare: Callable[..., Any] | None = None
     environment: Callable[..., Any] | None = None
     template: str | Path | None = None
+    data: Sequence[str | Path] = ()
+    confine: bool = False
     kind: Literal["capability", "regression"] = "capability"
     trials: int = 1
     limits: Limits = _DEFAULT_LIMITS
@@ -113,6 +117,8 @@ class Suite:
         check.optional_takes(self.reference, "reference", "reference(trial, steps)", 2)
         if self.template is not None and not isinstance(self.template, str | Path):
             raise SuiteError(f"template={self.template!r}: must be the path of a directory")
+        self._set("data", check.paths(self.data, "data"))
+        check.flag(self.confine, "confine")
 
     def _check_agents(self) -> None:
         if (self.agent is None) == (self.agents is None):
@@ -148,8 +154,7 @@ class Suite:
         gates = check.several(self.gates, "gates", "gates")
         self._set("gates", tuple(gate if isinstance(gate, Gate) else Gate.parse(gate) for gate in gates))
         check.optional_text(self.sampled_from, "sampled_from")
-        if not isinstance(self.hand_picked, bool):
-            raise SuiteError(f"hand_picked={self.hand_picked!r}: must be True or False")
+        check.flag(self.hand_picked, "hand_picked")
         if self.hand_picked and self.sampled_from is not None:
             raise SuiteError(f"hand_picked=True and sampled_from={self.sampled_from!r} contradict each other; give one")
         check.optional_text(self.owner, "owner")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
 from types import FunctionType
 from typing import Any
 
@@ -65,6 +66,22 @@ def several(value: Any, field: str, what: str) -> tuple[Any, ...]:
     return tuple(value)
 
 
+def flag(value: Any, field: str) -> bool:
+    """True or False, and nothing that merely counts as one of them."""
+    if not isinstance(value, bool):
+        raise SuiteError(f"{field}={value!r}: must be True or False")
+    return value
+
+
+def paths(value: Any, field: str) -> tuple[str | Path, ...]:
+    """A list of paths of files and directories."""
+    found = several(value, field, "paths")
+    for index, item in enumerate(found):
+        if not isinstance(item, str | Path) or not str(item).strip():
+            raise SuiteError(f"{field}[{index}]={item!r}: must be the path of a file or a directory")
+    return found
+
+
 def words(value: Any, field: str, what: str) -> tuple[str, ...]:
     """A list of lines of text."""
     found = several(value, field, what)
@@ -80,7 +97,7 @@ def takes(function: Any, field: str, call: str, count: int = 1) -> Callable[...,
     if not callable(function):
         raise SuiteError(f"{field}={function!r}: must be a function: {call}")
     if _takes_plainly(function, count):
-        return function
+        return function  # type: ignore[no-any-return]
     try:
         inspect.signature(function).bind(*range(count))
     except TypeError as error:

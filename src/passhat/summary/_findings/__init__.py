@@ -5,7 +5,17 @@ One function a rule, grouped by what the rules are about.
 
 from __future__ import annotations
 
-from passhat.summary._findings import _claims, _graders, _metrics, _missing, _provenance, _reading, _regraded, _tasks
+from passhat.summary._findings import (
+    _claims,
+    _graders,
+    _isolation,
+    _metrics,
+    _missing,
+    _provenance,
+    _reading,
+    _regraded,
+    _tasks,
+)
 from passhat.summary._findings._evidence import Evidence
 from passhat.summary._report import Finding
 
@@ -17,6 +27,7 @@ _RULES = (
     *_graders.RULES,
     *_metrics.RULES,
     *_provenance.RULES,
+    *_isolation.RULES,
     *_regraded.RULES,
     *_claims.RULES,
     *_reading.RULES,
