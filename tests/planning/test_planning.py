@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import random
 import subprocess
@@ -9,9 +10,13 @@ import sys
 from pathlib import Path
 
 import pytest
+from openai import OpenAI
 
+import passhat
+from passhat import Grade, Suite, Task, Trial
 from passhat.facts import Manifest, Status, TrialRecord, Usage
 from passhat.planning import Plan, PlanError, assumed, make_plan, pilot_of, power_of, variances
+from passhat.scripting import reply
 from passhat.stats import cmh, sign_flip
 from passhat.summary import Report, summarize
 
@@ -49,6 +54,38 @@ def test_a_pilot_knows_its_price_and_unknown_money_stays_unknown() -> None:
     assert plan.now.dollars == pytest.approx(20)
     assert plan.now.minutes == pytest.approx(25)
     assert make_plan(unpriced).now.dollars is None
+
+
+def test_a_plan_of_a_runs_own_size_costs_what_two_such_runs_took(tmp_path: Path) -> None:
+    ticks = itertools.count()
+    answer = reply("x", usage=Usage(1, 90, 0, 10, 0, 0.02))
+
+    def ask(trial: Trial) -> str:
+        sent = [{"role": "user", "content": "hi"}]
+        client = OpenAI(**trial.model.openai, max_retries=0)
+        return str(client.chat.completions.create(model="m", messages=sent).choices[0].message.content)  # type: ignore[arg-type]
+
+    suite = Suite(
+        "costs",
+        tasks=[Task(f"t{place}", input=place) for place in range(4)],
+        agent=ask,
+        graders=[lambda trial: Grade(trial.seed % 2 == 0)],
+        simulation=lambda request, rng: answer,
+        trials=3,
+        concurrency=2,
+    )
+    run = passhat.run(suite, root=tmp_path, seed=1, clock=lambda: next(ticks) * 0.25)
+    records = list(run.trials())
+    plan = make_plan(pilot_of(summarize(run.manifest, run.trials())))
+    assert plan.now.all_trials == 2 * len(records) == 24
+    assert plan.now.dollars == pytest.approx(2 * sum(record.usage.dollars or 0 for record in records)) == 0.48
+    took = run.manifest.seconds
+    assert took is not None
+    assert took > sum(record.seconds for record in records) / 2  # grading takes its time, too
+    assert plan.now.minutes == pytest.approx(2 * took / 60)
+    (more,) = (size for size in plan.sizes if (size.tasks, size.trials) == (4, 30))
+    assert more.dollars == pytest.approx(4.8)
+    assert more.minutes == pytest.approx(20 * took / 60)
 
 
 def test_a_second_run_measures_how_differently_tasks_respond() -> None:

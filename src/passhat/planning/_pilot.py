@@ -19,6 +19,7 @@ class Pilot(msgspec.Struct, frozen=True, kw_only=True):
     ``within`` is the variance of one trial given its task, ``between`` that of the tasks' true rates, ``response`` the
     standard deviation of the change from task to task. ``flip_rate`` is the share of tasks that both passed and failed.
     ``dollars`` and ``seconds`` are a trial's, None where unknown; ``partial`` names those known for some trials only.
+    A trial's seconds are those of the whole run shared among its trials: preparing and grading belong to them.
     """
 
     based_on: str | None
@@ -57,7 +58,7 @@ def pilot_of(report: Report, after: Report | None = None, *, response: float | N
     if after is not None:
         measured = _response(rows, {row.task: (row.n, row.c) for row in after.by_task if row.n})
     ran = report.usage.trials
-    dollars, seconds = report.usage.dollars, report.usage.seconds
+    dollars = report.usage.dollars
     return Pilot(
         based_on=report.run.run_id,
         tasks=len(rows),
@@ -69,10 +70,19 @@ def pilot_of(report: Report, after: Report | None = None, *, response: float | N
         response_measured=response is None and measured is not None,
         flip_rate=report.flip_rate,
         dollars=dollars / ran if dollars is not None and ran else None,
-        seconds=seconds / ran if seconds and ran else None,
+        seconds=_seconds(report),
         concurrency=report.run.concurrency,
         partial=tuple(name for name in report.usage.partial if name in ("dollars", "seconds")),
     )
+
+
+def _seconds(report: Report) -> float | None:
+    """How long a trial keeps its place among the concurrent ones: by the run's own duration, where that is known."""
+    run, usage = report.run, report.usage
+    trials = sum(count.n + count.missing for count in run.counts)
+    if run.seconds and trials:
+        return run.seconds * max(1, run.concurrency) / trials
+    return usage.seconds / usage.trials if usage.seconds and usage.trials else None
 
 
 def assumed(
