@@ -15,7 +15,7 @@ from passhat.running import Run
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the proof needs Linux")
 
 SUITE = """
-    import os, signal, subprocess, sys, time
+    import asyncio, atexit, os, signal, subprocess, sys, time
     from pathlib import Path
     from passhat import Suite, Task
 
@@ -53,6 +53,51 @@ SUITE = """
         note(trial, child.pid)
         return "right"
 
+    async def swallows_cancel(trial):
+        note(trial, os.getpid())
+        while True:
+            try:
+                await asyncio.sleep(1000)
+            except BaseException:
+                pass
+
+    def is_stopped(trial):
+        note(trial, os.getpid())
+        os.kill(os.getpid(), signal.SIGSTOP)
+
+    def has_children(trial):
+        for _ in range(8):
+            pid = os.fork()
+            if pid == 0:
+                os.setsid()
+                signal.signal(signal.SIGTERM, signal.SIG_IGN)
+                time.sleep(1000)
+            note(trial, pid)
+        hangs(trial)
+
+    def replaces_itself(trial):
+        '''Chains of processes: each has a session of its own, and is gone by the time it is known.'''
+        note(trial, os.getpid())
+        for _ in range(2):
+            if os.fork() == 0:
+                while os.fork() == 0:
+                    os.setsid()
+                os._exit(0)
+        time.sleep(1000)
+
+    def hangs_at_exit(trial):
+        note(trial, os.getpid())
+        atexit.register(time.sleep, 1000)
+        return "right"
+
+    def recurses(trial):
+        sys.setrecursionlimit(2**31 - 1)
+
+        def down(kept):
+            down([bytearray(os.urandom(1000) * 20), kept])
+
+        down(None)
+
     def floods(trial):
         note(trial, os.getpid())
         while True:
@@ -88,7 +133,8 @@ SUITE = """
         return trial.output == "right"
 
     deeds = ["hangs", "holds_the_lock", "flees", "leaves_a_daemon", "floods", "grows", "multiplies", "kills_itself",
-             "leaves", "behaves"]
+             "leaves", "swallows_cancel", "is_stopped", "has_children", "replaces_itself", "hangs_at_exit", "recurses",
+             "behaves"]
     suite = Suite("adversaries", tasks=[Task(deed, data={"do": deed}) for deed in deeds], agent=agent,
                   graders=[right, tree_is_gone])
 """
@@ -107,7 +153,10 @@ def ends(run: Run) -> dict[str, TrialRecord]:
     return {record.task: record for record in run.trials()}
 
 
-@pytest.mark.parametrize("deed", ["hangs", "holds_the_lock", "flees"])
+HANGING = ["hangs", "holds_the_lock", "flees", "swallows_cancel", "is_stopped", "has_children", "replaces_itself"]
+
+
+@pytest.mark.parametrize("deed", HANGING)
 def test_who_hangs_is_a_timeout_whatever_it_does_against_it(ends: dict[str, TrialRecord], deed: str) -> None:
     assert (ends[deed].status, ends[deed].passed) == (Status.TIMEOUT, False)
     error = ends[deed].error
@@ -116,7 +165,13 @@ def test_who_hangs_is_a_timeout_whatever_it_does_against_it(ends: dict[str, Tria
 
 
 @pytest.mark.parametrize(
-    ("deed", "limit"), [("floods", "output_bytes"), ("grows", "memory_bytes"), ("multiplies", "processes")]
+    ("deed", "limit"),
+    [
+        ("floods", "output_bytes"),
+        ("grows", "memory_bytes"),
+        ("recurses", "memory_bytes"),
+        ("multiplies", "processes"),
+    ],
 )
 def test_who_takes_too_much_hits_that_limit_and_never_passes(
     ends: dict[str, TrialRecord], deed: str, limit: str
@@ -144,6 +199,12 @@ def test_every_tree_was_gone_when_its_grader_looked(ends: dict[str, TrialRecord]
 
 def test_a_right_answer_passes_although_a_daemon_was_left_behind(ends: dict[str, TrialRecord]) -> None:
     assert ends["leaves_a_daemon"].passed is True
+
+
+def test_a_result_that_was_there_in_time_counts_although_leaving_took_too_long(ends: dict[str, TrialRecord]) -> None:
+    ended = ends["hangs_at_exit"]
+    assert (ended.status, ended.passed) == (Status.COMPLETED, True)
+    assert "still leaving" in " ".join(ended.notes)
 
 
 def test_a_trial_beside_them_is_untouched(ends: dict[str, TrialRecord]) -> None:
