@@ -42,7 +42,7 @@ _ASKED = (
     "--stop",
     type=click.Choice(["full", "when-decided"]),
     default="full",
-    help="Leave out trials that can change no gate's verdict (for deciding, never for estimating).",
+    help="Leave out trials once the gates, or the comparison of the arms, are decided (never for estimating).",
 )
 @options.modelled
 @options.judge_model

@@ -14,6 +14,8 @@ from passhat.running._eval_result import EvalResult, Published, Rates, TaskResul
 from passhat.running._evaluate import evaluate, evaluate_async
 from passhat.running._executor import Acted, Executor
 from passhat.running._judges import Bench, Judges, bench, judges_for
+from passhat.running._manifest import project_files, project_of
+from passhat.running._models import secrets_of
 from passhat.running._own_loop import own_loop
 from passhat.running._plan import Order, PlannedTrial, plan
 from passhat.running._probing import Probed, Probes, probe
@@ -22,6 +24,7 @@ from passhat.running._regrade import regrade
 from passhat.running._regraded import Flip, GradeChange, NotJudged, Regraded
 from passhat.running._run import Run, resume, run, run_async
 from passhat.running._seeded import seeded
+from passhat.running._seen import Seen
 from passhat.running._selecting import selected_model
 from passhat.running._single import SingleTrial, SingleTrials
 from passhat.running._workspaces import snapshot
@@ -51,6 +54,7 @@ __all__ = [
     "ResumeRefused",
     "Run",
     "RunError",
+    "Seen",
     "SingleTrial",
     "SingleTrials",
     "TaskResult",
@@ -65,10 +69,13 @@ __all__ = [
     "own_loop",
     "plan",
     "probe",
+    "project_files",
+    "project_of",
     "regrade",
     "resume",
     "run",
     "run_async",
+    "secrets_of",
     "seeded",
     "selected_model",
     "snapshot",

@@ -68,7 +68,8 @@ def run(suite: Suite, *, root: Path | str = ".passhat", **options: Unpack[Option
     seconds pass, twice as many each time. ``keep_bytes`` is the room for workspaces, failed trials first; 0 keeps
     none. ``hook`` is called at each `passhat.records.WritePoint`; ``clock`` gives the seconds that are measured.
 
-    ``stop="when-decided"`` leaves out the trials that can change no gate's verdict any more. It costs no error of the
+    ``stop="when-decided"`` leaves out the trials that can change no gate's verdict any more; with several ``agents`` it
+    ends the run at the first planned look that shows how each differs from the baseline. It costs no error of the
     verdict, and is for deciding only: what was run then is no estimate of the rate.
 
     ``isolation`` is "inline" (trials run in this process), "process" (each in a process of its own that is killed and
