@@ -66,16 +66,17 @@ def command(run: str, root: Path, as_json: bool, **given: Any) -> int:
     from passhat.records import RunReader, find_run
 
     reader = RunReader(find_run(run, root))
+    name = called(reader.path, root) if run == "last" else run
     _check(given)
     if given["agreement"]:
-        return _show_agreement(reader, given["grader"], as_json=as_json, run=called(reader.path, root))
+        return _show_agreement(reader, given["grader"], as_json=as_json, run=name)
     if given["label"] is not None or given["source"] is not None:
         return _add(reader, given)
     items = _reading_list(reader, given)
     rater = _rater(given["rater"])
     if as_json:
         return _show_list(reader, items, rater, given["grader"])
-    return _sit(reader, items, rater, given, called(reader.path, root))
+    return _sit(reader, items, rater, given, name)
 
 
 def _check(given: dict[str, Any]) -> None:

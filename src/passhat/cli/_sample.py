@@ -67,5 +67,8 @@ def command(run: str, root: Path, out: Path | None, seed: int | None, as_json: b
         from passhat.reporting import render_reading_plan
 
         file = "" if out is None else str(out)
-        click.echo(render_reading_plan(plan, run=called(reader.path, root), file=file, **terminal()), nl=False)
+        click.echo(
+            render_reading_plan(plan, run=called(reader.path, root) if run == "last" else run, file=file, **terminal()),
+            nl=False,
+        )
     return 0

@@ -1,0 +1,144 @@
+"""`passhat review` and `passhat sample` without a terminal: labels from scripts and files, and JSON."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from passhat.cli._main import commands
+from passhat.facts import PasshatError
+from passhat.records import RunReader
+
+Write = Callable[..., Path]
+
+
+def call(*arguments: str) -> Result:
+    return CliRunner().invoke(commands, list(arguments), standalone_mode=False)
+
+
+def fails(*arguments: str) -> str:
+    """What is said of a call that can't be done."""
+    result = call(*arguments)
+    assert result.exception is not None
+    return str(result.exception)
+
+
+@pytest.fixture
+def run(write_run: Write) -> Path:
+    return write_run({"a": "-+", "b": "+?"})
+
+
+def test_without_a_terminal_the_way_to_label_is_said_and_nothing_is_read(run: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "passhat", "review", str(run), "--rater", "ann"],
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        env={**os.environ},
+    )
+    assert (done.returncode, done.stdout) == (2, "")
+    assert f"--label TASK TRIAL VERDICT, or passhat review {run} --from labels.jsonl" in done.stderr
+    assert "\x1b" not in done.stderr
+
+
+def test_one_label_can_be_given_in_a_command_and_counts_as_picked(run: Path) -> None:
+    given = ("--rater", "ann", "--fault", "grader", "--note", "looks fine")
+    assert call("review", str(run), "--label", "a", "0", "pass", *given).exit_code == 0
+    [label] = RunReader(run).labels()
+    assert (label.task, label.trial, label.verdict, label.rater) == ("a", 0, "pass", "ann")
+    assert (label.fault, label.note, label.sample, label.probability) == ("grader", "looks fine", "picked", None)
+    assert "has no trial 9 of task 'a'" in fails("review", str(run), "--label", "a", "9", "pass", "--rater", "ann")
+    assert "--fault goes with --label" in fails("review", str(run), "--fault", "agent")
+
+
+def test_labels_from_a_file_are_added_whole_or_not_at_all(run: Path, tmp_path: Path) -> None:
+    path = tmp_path / "labels.jsonl"
+    good = {"task": "a", "trial": 0, "verdict": "fail", "fault": "task", "rater": "ben", "sample": "random"}
+    path.write_text(f"{json.dumps(good)}\n\n" + '{"task": "b", "trial": 1, "verdict": "unclear"}\n')
+    assert call("review", str(run), "--from", str(path), "--rater", "ann").exit_code == 0
+    first, second = RunReader(run).labels()
+    assert (first.rater, first.fault, first.sample) == ("ben", "task", "random")
+    assert (second.rater, second.sample, bool(second.at)) == ("ann", "picked", True)
+    for line, said in (
+        ('{"task": "gone", "trial": 0, "verdict": "fail"}', "line 2: the run has no trial 0 of task 'gone'"),
+        ('{"task": "a", "trial": 0, "verdict": "good"}', "line 2: isn't a label: Invalid enum value 'good'"),
+        ('{"task": "a", "trial": 0, "verdict": "fail", "why": 1}', "line 2: isn't a label: .*why"),
+        ("nonsense", "line 2: isn't a label"),
+        ('{"task": "a", "trial": 0, "verdict": "fail", "fault": "me"}', "line 2: isn't a label"),
+    ):
+        path.write_text(f"{json.dumps(good)}\n{line}\n")
+        with pytest.raises(PasshatError, match=said):
+            raise call("review", str(run), "--from", str(path), "--rater", "ann").exception or AssertionError
+    path.write_text('{"task": "a", "trial": 0, "verdict": "fail"}')
+    assert "line 1: says no rater" in fails("review", str(run), "--from", str(path))
+    path.write_text("\n")
+    assert "holds no label" in fails("review", str(run), "--from", str(path))
+    assert len(RunReader(run).labels()) == 2
+
+
+def test_the_list_is_printed_as_json_with_what_is_left(run: Path) -> None:
+    call("review", str(run), "--label", "a", "0", "fail", "--rater", "ann")
+    listed = json.loads(call("review", str(run), "--rater", "ann", "--json").stdout)
+    assert (listed["total"], listed["done"], listed["rater"]) == (4, 1, "ann")
+    assert [listed["left"][0][name] for name in ("task", "trial", "sample")] == ["b", 1, "disputed"]
+    only = json.loads(call("review", str(run), "--rater", "ann", "--json", "--only", "passed", "--passed", "1").stdout)
+    assert (only["total"], only["left"][0]["probability"]) == (1, 0.5)
+    assert "'fine' is none of failed, disputed, passed, random" in fails("review", str(run), "--only", "fine")
+
+
+def test_who_has_read_everything_is_told_so(run: Path) -> None:
+    call("review", str(run), "--label", "a", "0", "fail", "--rater", "ann")
+    assert "ann has judged all 1 trials" in call("review", str(run), "--rater", "ann", "--only", "failed").stdout
+    assert (
+        "there is nothing to read"
+        in call("review", str(run), "--rater", "ann", "--only", "passed", "--passed", "0").stdout
+    )
+
+
+def test_agreement_is_printed_as_json(run: Path) -> None:
+    for rater, verdict in (("ann", "fail"), ("ben", "pass")):
+        call("review", str(run), "--label", "a", "0", verdict, "--rater", rater)
+    [pair] = json.loads(call("review", str(run), "--agreement", "--json").stdout)["pairs"]
+    assert pair["agreement"] == {
+        "raters": ["ann", "ben"],
+        "n": 1,
+        "agreed": 0,
+        "observed": 0.0,
+        "kappa": None,
+        "interval": None,
+    }
+    assert pair["tasks"] == {"a": 1}
+    assert pair["differences"][0]["labels"][1]["verdict"] == "pass"
+
+
+def test_a_raters_name_is_checked(run: Path) -> None:
+    for name in ("  ", "a\x1bb", "x" * 101):
+        assert "100 printable characters" in fails("review", str(run), "--label", "a", "0", "fail", "--rater", name)
+    assert RunReader(run).labels() == []
+
+
+def test_a_plan_says_itself_which_trials_are_read(run: Path, tmp_path: Path) -> None:
+    plan = tmp_path / "plan.jsonl"
+    assert call("sample", str(run), "--n", "2", "--by", "verdict", "--out", str(plan)).exit_code == 0
+    assert len(plan.read_text().splitlines()) == 3
+    listed = json.loads(call("review", str(run), "--plan", str(plan), "--rater", "x", "--json").stdout)
+    assert listed["total"] == 2
+    said = fails("review", str(run), "--plan", str(plan), "--rater", "x", "--task", "a")
+    assert "--plan says which trials to read; leave --task away" in said
+    printed = json.loads(call("sample", str(run), "--n", "2", "--by", "verdict", "--json").stdout)
+    assert [item["weight"] for item in printed["items"]] == [2.0, 2.0]
+
+
+def test_the_report_shows_what_was_read(run: Path) -> None:
+    call("review", str(run), "--label", "a", "0", "fail", "--fault", "task", "--rater", "ann")
+    said = call("report", str(run)).stdout
+    assert "1 of 1 failure" in said
+    assert "without the 1 failure blamed on task" in said
