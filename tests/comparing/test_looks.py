@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import random
+import re
 import threading
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -16,7 +17,7 @@ import pytest
 import passhat
 from passhat.comparing import Comparison, compare
 from passhat.facts import Grade, Manifest, Status, Task, TrialRecord
-from passhat.reporting import render_comparison
+from passhat.reporting import render_comparison, render_terminal
 from passhat.running import RunError
 from passhat.running._looking import Looking, draw_batches
 from passhat.running._plan import plan
@@ -217,6 +218,16 @@ def test_the_page_and_the_json_tell_the_look() -> None:
     assert "look 2 of 4, after 20 of 40 tasks, p < .001, boundary p < .0042" in text
     look = json.loads(found.to_json())["candidates"][0]["look"]
     assert (look["look"], look["looks"], look["stopped"]) == (2, 4, True)
+
+
+def test_tasks_that_were_not_needed_stand_last_in_a_report() -> None:
+    run = manifest(40, 3)
+    records = played(run, [(0.1, 0.9)] * 40, random.Random(1))
+    text = render_terminal(summarize(run, iter(records), arm="old"))
+    shown = [line.split()[1:] for line in text.splitlines() if re.match(r" +t\d+ ", line)]
+    assert len(shown) > 10
+    assert not any("0/0" in line for line in shown)
+    assert "the comparison of its arms was decided" in " ".join(text.split())
 
 
 def stopping(rounds: int, lift: float, seed: int, *, tasks: int = 24, trials: int = 5) -> tuple[float, float]:
