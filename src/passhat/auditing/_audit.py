@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,8 +12,9 @@ from passhat.auditing._bench import Bench
 from passhat.auditing._earlier import earlier_findings
 from passhat.auditing._elsewhere import elsewhere_findings
 from passhat.auditing._mutation import Equivalent, GraderScore, Mutation
-from passhat.auditing._plays import TaskPlays, play_task
+from passhat.auditing._plays import TaskPlays, play_changed, play_known
 from passhat.auditing._plays_rules import (
+    flaky_findings,
     grader_findings,
     reference_findings,
     rigid_findings,
@@ -115,19 +116,29 @@ def audit(
     bench = Bench(suite, through, seed=seed)
     mutator = Mutator(tasks, seed)
 
-    async def play_all() -> list[TaskPlays]:
-        plays = []
-        for number, task in enumerate(tasks):
-            plays.append(await play_task(bench, task, mutator, tasks, times))
+    async def known() -> list[TaskPlays]:
+        return [await play_known(bench, task, tasks, times) for task in tasks]
+
+    async def changed(plays: Sequence[TaskPlays], ignored: Collection[str]) -> None:
+        for number, each in enumerate(plays):
+            await play_changed(bench, each, mutator, ignored)
             if progress is not None:
                 progress(number + 1, len(tasks))
-        return plays
 
     with own_loop() as loop:
-        plays = loop.run(play_all())
-    others = list(elsewhere_findings(suite, plays, seed=seed)) if elsewhere else []
+        plays = loop.run(known())
+        others = [*flaky_findings(plays), *(elsewhere_findings(suite, plays, seed=seed) if elsewhere else ())]
+        ignored = _unsteady(others, bench.graders)
+        plays = [each.without(ignored) for each in plays]
+        loop.run(changed(plays, ignored))
     others += earlier_findings(suite, tasks, root) if root is not None else ()
     return _conclude(suite, bench, plays, times, others)
+
+
+def _unsteady(found: Sequence[AuditFinding], graders: Sequence[str]) -> set[str]:
+    """Graders that can't be relied on: what the others say would drown in their noise. Not all of them."""
+    names = {grader for each in found if each.rule == "grader-flaky" for grader in each.graders}
+    return names if names < set(graders) else set()
 
 
 _PASSES = ("stand-in-passes", "mutant-survives", "weak-graders", "argument-unjudged", "order-blind")
@@ -151,7 +162,7 @@ def _conclude(suite: Suite, bench: Bench, plays: list[TaskPlays], times: int, ot
         *others,
         *mutation.findings(),
         *rigid_findings(plays),
-        *task_findings(plays),
+        *task_findings(plays, mutation.judged_arguments),
         *side_findings(plays),
     ]
     if bench.left_out:

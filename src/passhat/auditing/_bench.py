@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import dataclasses
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from passhat.auditing._state import State, state_of
-from passhat.facts import ErrorInfo, Grade, Role, Status, Task, Transcript
+from passhat.facts import ErrorInfo, Grade, Role, Status, Task, Transcript, decide
 from passhat.graders import grader_names
 from passhat.graders.judge import judges_in
 from passhat.running import SingleTrials
@@ -42,6 +43,17 @@ class Played:
     def stopped_by(self) -> tuple[Grade, ...]:
         """The grades that decide and aren't a pass."""
         return tuple(grade for grade in self.grades if grade.role is not Role.ADVISORY and grade.passed is not True)
+
+    def without(self, ignored: Collection[str]) -> Played:
+        """The same play, as if some graders weren't there."""
+        grades = tuple(grade for grade in self.grades if grade.name not in ignored)
+        if len(grades) == len(self.grades):
+            return self
+        again = tuple(grade for grade in self.again if grade.name not in ignored)
+        if self.status not in (Status.COMPLETED, Status.UNRESOLVED, Status.GRADER_ERROR):
+            return dataclasses.replace(self, grades=grades, again=again)
+        verdict = decide(grades)
+        return dataclasses.replace(self, grades=grades, again=again, passed=verdict.passed, status=verdict.status)
 
     def why(self) -> str:
         """Why it didn't pass, in a line."""

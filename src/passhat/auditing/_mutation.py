@@ -68,6 +68,7 @@ class Mutation:
         pairs = [(task, mutant, play) for task in plays for mutant, play in task.mutants]
         self._free = _free_arguments(pairs)
         self._unjudged = _unjudged_parts(pairs, self._free)
+        self.judged_arguments = frozenset(_failing_arguments(pairs))
         self._anchors = _anchors(plays)
         self.judged = [self._judge(task, mutant, play) for task, mutant, play in pairs]
 
@@ -246,9 +247,14 @@ def _unjudged_parts(pairs: Sequence[Pair], free: Mapping[tuple[str, str], object
     return frozenset(parts)
 
 
+def _failing_arguments(pairs: Sequence[Pair]) -> set[tuple[str, str]]:
+    """Arguments of tools whose alteration has failed a trial."""
+    return {(mutant.tool, mutant.argument) for _, mutant, play in pairs if mutant.argument and play.passed is False}
+
+
 def _free_arguments(pairs: Sequence[Pair]) -> dict[tuple[str, str], object]:
     """Arguments of tools whose alteration changes the final state and never fails, with one value of each."""
-    killed = {(mutant.tool, mutant.argument) for _, mutant, play in pairs if mutant.argument and play.passed is False}
+    killed = _failing_arguments(pairs)
     return {
         (mutant.tool, mutant.argument): mutant.value
         for task, mutant, play in pairs

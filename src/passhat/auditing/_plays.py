@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -62,6 +62,15 @@ class TaskPlays:
             return None
         return bool(self.difference(self.stand_ins["nothing"]))
 
+    def without(self, ignored: Collection[str]) -> TaskPlays:
+        """The same plays, as if some graders weren't there."""
+        return TaskPlays(
+            self.task,
+            [play.without(ignored) for play in self.references],
+            [play.without(ignored) for play in self.alternatives],
+            {name: play.without(ignored) for name, play in self.stand_ins.items()},
+        )
+
     def all(self) -> list[Played]:
         """Every play."""
         rest = [play for _, play in self.mutants] + [play for _, play in self.restated]
@@ -74,8 +83,8 @@ class TaskPlays:
         ]
 
 
-async def play_task(bench: Bench, task: Task, mutator: Mutator, tasks: tuple[Task, ...], times: int) -> TaskPlays:
-    """Play everything on one task. Mutants and restatements only when the reference passes each time."""
+async def play_known(bench: Bench, task: Task, tasks: tuple[Task, ...], times: int) -> TaskPlays:
+    """Play what has a known verdict, and grade it twice: what solves nothing, the reference, its alternatives."""
     plays = TaskPlays(task)
     player = bench.suite.reference
     for name, agent in stand_ins(task, tasks, player, bench.seed).items():
@@ -86,14 +95,23 @@ async def play_task(bench: Bench, task: Task, mutator: Mutator, tasks: tuple[Tas
         plays.references.append(await bench.play(task, playing(player, task.reference), number=number, twice=True))
     for solution in task.alternatives:
         plays.alternatives.append(await bench.play(task, playing(player, solution), twice=True))
-    if plays.reference is None:
-        return plays
-    plays.babble = await bench.play(task, babbler(player, task.reference))
-    for mutant in mutator.mutants(task):
-        plays.mutants.append((mutant, await bench.play(task, playing(player, mutant.reference))))
-    for what, output in restatements(plays.reference.output):
-        plays.restated.append((what, await bench.play(task, _saying(player, task.reference, output))))
     return plays
+
+
+async def play_changed(bench: Bench, plays: TaskPlays, mutator: Mutator, ignored: Collection[str]) -> None:
+    """Play mutants and restatements of a reference that passes each time; ``ignored`` graders have no say in it."""
+    task, player = plays.task, bench.suite.reference
+    if plays.reference is None or player is None:
+        return
+
+    async def play(agent: Agent) -> Played:
+        return (await bench.play(task, agent)).without(ignored)
+
+    plays.babble = await play(babbler(player, task.reference))
+    for mutant in mutator.mutants(task):
+        plays.mutants.append((mutant, await play(playing(player, mutant.reference))))
+    for what, output in restatements(plays.reference.output):
+        plays.restated.append((what, await play(_saying(player, task.reference, output))))
 
 
 def playing(player: Callable[..., Any], reference: Any) -> Agent:

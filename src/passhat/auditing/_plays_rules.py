@@ -104,8 +104,7 @@ def side_findings(plays: Sequence[TaskPlays]) -> Iterator[AuditFinding]:
 
 
 def grader_findings(plays: Sequence[TaskPlays]) -> Iterator[AuditFinding]:
-    """Graders that are unsteady, fail, or say the same whatever happens."""
-    yield from _flaky(plays)
+    """Graders that fail, or say the same whatever happens."""
     yield from _without_verdict(plays)
     grades: dict[str, list[Grade]] = defaultdict(list)
     for each in plays:
@@ -134,7 +133,8 @@ def _without_verdict(plays: Sequence[TaskPlays]) -> Iterator[AuditFinding]:
         yield finding(rule, f"{name} {what}, in {_some(tasks)}: {found[0][1]}", tasks=tasks, graders=[name])
 
 
-def _flaky(plays: Sequence[TaskPlays]) -> Iterator[AuditFinding]:
+def flaky_findings(plays: Sequence[TaskPlays]) -> Iterator[AuditFinding]:
+    """Graders that say something else the second time."""
     unsteady: dict[str, list[str]] = defaultdict(list)
     for each in plays:
         for play in each.all():
@@ -149,12 +149,14 @@ def _flaky(plays: Sequence[TaskPlays]) -> Iterator[AuditFinding]:
 def _constant(name: str, given: Sequence[Grade], *, solved: bool) -> Iterator[AuditFinding]:
     verdicts = {grade.passed for grade in given}
     role = given[0].role
-    if verdicts == {True}:
+    passed = sum(grade.passed is True for grade in given)
+    plays = f"all {passed} plays" if passed == len(given) else f"{passed} of {len(given)} plays and failed none"
+    if False not in verdicts and 2 * passed > len(given):
         if {grade.evidence for grade in given} & {"requested", "returned"} or role is Role.ADVISORY:
             why = "it is only advisory" if role is Role.ADVISORY else "it judges what a model asks for; none was there"
-            yield finding("grader-not-provoked", f"{name} passed all {len(given)} plays; {why}", graders=[name])
+            yield finding("grader-not-provoked", f"{name} passed {plays}; {why}", graders=[name])
         else:
-            text = f"{name} passed all {len(given)} plays, those of agents that do nothing among them"
+            text = f"{name} passed {plays}, those of agents that do nothing among them"
             yield finding("grader-always-passes", text, graders=[name])
     elif solved and True not in verdicts and role is not Role.ADVISORY:
         yield finding("grader-never-passes", f"{name} passed none of {len(given)} plays", graders=[name])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import Any
 
 from passhat.auditing._plays import TaskPlays
@@ -21,14 +21,16 @@ _NOT = re.compile(r"^(should|must|may)[-_ ]?(not|n.?t)\b|^(negative|refuse|refus
 _DO = re.compile(r"^(should|must)\b|^positive$")
 
 
-def task_findings(plays: Sequence[TaskPlays]) -> Iterator[AuditFinding]:
-    """All of them."""
+def task_findings(
+    plays: Sequence[TaskPlays], judged: Collection[tuple[str, str]] = frozenset()
+) -> Iterator[AuditFinding]:
+    """All of them. ``judged`` names (tool, argument) pairs that the graders don't let be anything."""
     tasks = [each.task for each in plays]
     yield from duplicate_findings(tasks)
     yield from balance_findings(tasks)
     yield from leak_findings(tasks)
     for each in plays:
-        yield from _unseen(each)
+        yield from _unseen(each, judged)
         yield from _unstated(each)
 
 
@@ -108,8 +110,11 @@ def _amount_leak(task: Task, tasks: Sequence[Task]) -> Iterator[str]:
         yield f"the goal's number {amount} is in its words, which is rare in this suite"
 
 
-def _unseen(each: TaskPlays) -> Iterator[AuditFinding]:
-    """Codes (order numbers, emails, postcodes) in the reference's calls that the agent couldn't have met before."""
+def _unseen(each: TaskPlays, judged: Collection[tuple[str, str]]) -> Iterator[AuditFinding]:
+    """Codes (order numbers, emails, postcodes) in the reference's calls that the agent couldn't have met before.
+
+    Of longer texts that the graders look at, such as an address, half of the words.
+    """
     runs = [event for play in each.references[:1] for event in play.transcript.events if isinstance(event, ToolRun)]
     seen = _squeezed(_text(each.task.input))
     given = iter(runs)
@@ -122,7 +127,9 @@ def _unseen(each: TaskPlays) -> Iterator[AuditFinding]:
             codes = [part for part in parts if re.search(r"\d\w*\d|@", part)]
             if len(parts) > 1:  # a number in prose may have been worked out
                 codes = [part for part in codes if not re.fullmatch(r"\W*[\d.,]+\W*", part)]
-            if any(_squeezed(part) not in seen for part in codes):
+            words = [part for part in parts if len(_squeezed(part)) > 2] if (tool, name) in judged else []
+            lost = [part for part in words if _squeezed(part) not in seen]
+            if any(_squeezed(part) not in seen for part in codes) or (len(words) > 1 and 2 * len(lost) >= len(words)):
                 text = f"{each.task.id}: {name}={value!r} of {tool} is neither in the input nor in an earlier result"
                 yield finding("unseen-argument", text, tasks=[each.task.id])
         run = next(given, None)
