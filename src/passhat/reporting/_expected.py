@@ -26,8 +26,16 @@ def render_expected(suite: str, expected: Expected) -> str:
         ),
         f"  time         {seconds(expected.seconds)}",
     ]
+    if expected.judge_calls is not None:
+        lines.append(_judged(expected))
     based = f"estimated from {expected.based_on}" if expected.based_on else "no earlier run to estimate from"
     return "\n".join([*lines, f"  {based}"])
+
+
+def _judged(expected: Expected) -> str:
+    names = ", ".join(clean(name, 60) for name in expected.judge_models)
+    calls = f"{_known(expected.judge_calls)}{_most(expected.most_judge_calls)}"
+    return f"  judge calls  {calls}, {dollars(expected.judge_dollars)}; {names}"
 
 
 def _known(value: int | None) -> str:

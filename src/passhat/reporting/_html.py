@@ -5,6 +5,7 @@ from __future__ import annotations
 from passhat.reporting._chart import interval_bar, rate_chart
 from passhat.reporting._conclusions import outcome_of
 from passhat.reporting._headline import moment, size_of
+from passhat.reporting._judging import judging_rows
 from passhat.reporting._metrics import class_table, count_tables, figures, levels_of
 from passhat.reporting._reading import reading_rows
 from passhat.reporting._tables import WORDS, worst_first
@@ -43,6 +44,7 @@ def render_html(report: Report, *, run: str | None = None, task_rows: int = 2_00
         more_tasks=max(0, len(tasks) - task_rows),
         words=WORDS,
         reading=reading_rows(report),
+        judging=judging_rows(report),
         figures=figures(report),
         metric_levels=levels_of(report.metrics),
         class_tables=[table for metric in report.metrics if (table := class_table(metric)) is not None],

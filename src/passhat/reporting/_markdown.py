@@ -6,6 +6,8 @@ import re
 
 from passhat.reporting._conclusions import outcome_of
 from passhat.reporting._headline import chosen_ks, moment, size_of
+from passhat.reporting._judging import TITLE as JUDGED
+from passhat.reporting._judging import judging_rows
 from passhat.reporting._metrics import ClassTable, CountTable, class_table, count_tables, figures, levels_of
 from passhat.reporting._reading import TITLE, reading_rows
 from passhat.reporting._tables import listed
@@ -34,7 +36,7 @@ def render_markdown(report: Report, *, run: str | None = None, task_rows: int = 
     ``limit`` is the greatest length in characters (comments on GitHub end at 65 536): beyond it, the tasks go first.
     """
     parts = [_head(report, run), _gates(report), _rates(report), _metrics(report), _findings(report)]
-    folded = [_reading(report), _matrices(report), _tasks(report, task_rows), _graders(report)]
+    folded = [_judging(report), _reading(report), _matrices(report), _tasks(report, task_rows), _graders(report)]
     text = "\n\n".join(part for part in [*parts, *folded] if part)
     if len(text) > limit:
         text = "\n\n".join(part for part in parts if part)
@@ -151,6 +153,11 @@ def _findings(report: Report) -> str:
         summary = f"<summary>{count(len(notes), 'note')} on reading these numbers</summary>"
         lines.append(f"\n<details>{summary}\n\n{items}\n\n</details>")
     return "\n".join(lines).strip()
+
+
+def _judging(report: Report) -> str:
+    rows = [f"- {escape(label, 80)}: {escape(text, 800)}" for label, text in judging_rows(report)]
+    return "\n".join([f"**{JUDGED}**\n", *rows]) if rows else ""
 
 
 def _reading(report: Report) -> str:

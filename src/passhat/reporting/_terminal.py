@@ -6,6 +6,7 @@ from passhat.reporting._blocks import Page
 from passhat.reporting._conclusions import conclusions
 from passhat.reporting._console import Look
 from passhat.reporting._headline import head, headline
+from passhat.reporting._judging import judging
 from passhat.reporting._metrics import metrics
 from passhat.reporting._reading import reading
 from passhat.reporting._tables import failures, graders, tags, tasks
@@ -36,6 +37,7 @@ def render_terminal(
     tags(page, report)
     failures(page, report)
     graders(page, report)
+    judging(page, report)
     reading(page, report)
     conclusions(page, report, run)
     return page.text()

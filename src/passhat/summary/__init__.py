@@ -9,6 +9,7 @@ from passhat.summary._arm_looks import ArmCounts, ArmLook, arm_look, held_out_ta
 from passhat.summary._exit_codes import ExitCode
 from passhat.summary._gates import Feasibility, gate_feasibility
 from passhat.summary._looks import EarlierLooks, level_at, same_thing
+from passhat.summary._judge_agreement import JudgeAgreement, judge_agreements
 from passhat.summary._measure import unit_keys
 from passhat.summary._people import JudgedTrial, JudgedTrials, JudgeVersion, judged_trials
 from passhat.summary._published import with_published
@@ -21,6 +22,8 @@ from passhat.summary._report import (
     GateVerdict,
     GraderRate,
     GroupRow,
+    JudgeRow,
+    Judging,
     MissingPolicy,
     Rate,
     RateWithout,
@@ -52,9 +55,12 @@ __all__ = [
     "GateVerdict",
     "GraderRate",
     "GroupRow",
+    "JudgeRow",
+    "JudgeAgreement",
     "JudgeVersion",
     "JudgedTrial",
     "JudgedTrials",
+    "Judging",
     "MissingPolicy",
     "Rate",
     "RateWithout",
@@ -76,6 +82,7 @@ __all__ = [
     "gate_feasibility",
     "held_out_tasks",
     "is_rate_of_an_agent",
+    "judge_agreements",
     "judged_trials",
     "key_of",
     "level_at",

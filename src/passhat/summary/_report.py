@@ -158,6 +158,47 @@ class UsageTotals(msgspec.Struct, frozen=True):
     partial: tuple[str, ...]
 
 
+class JudgeRow(msgspec.Struct, frozen=True, kw_only=True):
+    """What one judge said of the ``judged`` trials.
+
+    ``verdicts`` counts trials by the word that its samples came to, ``unresolved`` those where they came to none and
+    people have to decide (``example`` is one), ``errors`` those in which it couldn't be asked. ``disputed`` trials have
+    samples that differ, whatever they came to. ``asked_again`` counts trials in which an answer in another form was
+    thrown away, ``altered`` those whose text was cut or had characters that can't be seen.
+    """
+
+    name: str
+    kind: str
+    over: str
+    models: tuple[str, ...]
+    role: str
+    judged: int
+    verdicts: dict[str, int]
+    unresolved: int
+    disputed: int
+    errors: int
+    asked_again: int
+    altered: int
+    example: Example | None
+
+
+class Judging(msgspec.Struct, frozen=True, kw_only=True):
+    """The models that judged, and what they spent beside the agent: never part of ``usage``.
+
+    ``models`` were asked (PROVIDER/NAME), ``reported`` counts answers by the model that its provider named. ``partial``
+    names the sums in which some parts were unknown.
+    """
+
+    models: tuple[str, ...]
+    source: ModelSource | None
+    reported: dict[str, int]
+    model_calls: int
+    tokens: int | None
+    dollars: float | None
+    partial: tuple[str, ...]
+    judges: tuple[JudgeRow, ...]
+
+
 class OrderRow(msgspec.Struct, frozen=True):
     """Whether results depend on the order of trials. ``p`` is Bonferroni's over the ``tests``, None if not testable.
 
@@ -289,6 +330,7 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     exit_code: int
     metrics: tuple[MetricValue, ...] = ()  # what the suite's metrics said when the run ended
     regrade: str | None = None  # the id of the regrade whose grades these are; None is the run's own
+    judging: Judging | None = None  # None where no model judged
     reading: Reading | None = None  # None where nobody could have read it: a table, a run that is still in memory
 
     def rate(self, k: int, *, hat: bool = False) -> Rate | None:

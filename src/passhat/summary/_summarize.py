@@ -13,6 +13,7 @@ from passhat.suite import Gate
 from passhat.summary._amounts import Amounts, kept_amounts
 from passhat.summary._findings import Evidence, find_all
 from passhat.summary._gates import GateJudge, exit_code
+from passhat.summary._judging import JudgeTally
 from passhat.summary._measure import unit_keys
 from passhat.summary._metrics import metric_values
 from passhat.summary._order import look_at_order
@@ -79,7 +80,8 @@ def summarize(
     watch = ((label.task, label.trial) for label in labels or ())
     tally = Tally(manifest, arm=_arm(manifest, arm), policy=policy, watch=watch)
     amounts = Amounts(kept_amounts(parsed), unseen=manifest.model_source == "unseen")
-    tally.add_all(amounts.watching(records, tally.arm))
+    judges = JudgeTally()
+    tally.add_all(judges.watching(amounts.watching(records, tally.arm), tally.arm))
     tally.finish(planned)
 
     headline = _headline(tally, manifest, policy)
@@ -124,6 +126,7 @@ def summarize(
         undecided="fail" if fails else "pass",
         exit_code=_exit_code(verdicts, parsed, headline, undecided_fails=fails),
         regrade=regrade,
+        judging=judges.row(manifest),
         reading=None if labels is None else reading_of(labels, tally, headline, population, level),
     )
     evidence = Evidence(report, tally, headline, population, table, tuple(parsed), now or datetime.now(UTC))

@@ -17,6 +17,7 @@ import msgspec
 
 _KEPT = frozenset("\n\t")
 _HIDDEN = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
+_BLANK = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0")  # letters and marks that show nothing
 _PRESENTATION = frozenset("\ufe0e\ufe0f")  # emoji wear one of these; a row of them is a hidden message
 _SELECTORS = re.compile("[\ufe00-\ufe0f\U000e0100-\U000e01ef]")
 _PLAIN = re.compile(r"[\n\t -~]*")
@@ -96,7 +97,7 @@ def _is_hidden(char: str, length: int, before: str) -> bool:
         return False
     if char in _PRESENTATION and length == 1 and before and not _SELECTORS.match(before):
         return unicodedata.category(before) != "So" and before not in "#*0123456789©®‼⁉™ℹ"
-    return _SELECTORS.match(char) is not None or unicodedata.category(char) in _HIDDEN
+    return char in _BLANK or _SELECTORS.match(char) is not None or unicodedata.category(char) in _HIDDEN
 
 
 def cut(text: str, longest: int, token: str) -> tuple[str, int]:
