@@ -14,8 +14,8 @@ class Label(msgspec.Struct, frozen=True, omit_defaults=True):
     """One person's verdict on one trial; ``at`` is UTC, ISO 8601.
 
     ``sample`` says how the trial came to be read. *random*: drawn from all that were eligible, each with the same
-    ``probability``. *weighted*: drawn with a ``probability`` that differs between strata. *failed*: every failed trial
-    is offered. *disputed*: its graders don't agree. *picked*: somebody chose it.
+    ``probability``. *weighted*: drawn with a ``probability`` that differs between strata. *passed*: drawn so from those
+    that passed. *failed*: every failed trial is offered. *disputed*: its graders don't agree. *picked*: somebody chose it.
     """
 
     task: str
@@ -28,7 +28,7 @@ class Label(msgspec.Struct, frozen=True, omit_defaults=True):
     note: str = ""
     grader: str = ""  # the criterion that was judged, when it was one and not the whole trial
     blind: bool = False  # the judge's verdict was hidden
-    sample: str = ""  # how the trial was chosen: "random", "weighted", "failed", "disputed", "picked"
+    sample: str = ""  # how the trial was chosen: "random", "weighted", "passed", "failed", …
     probability: float | None = None  # with which it was drawn, in 0..1; None when it wasn't drawn
     withdrawn: bool = False  # takes back what this rater said of this trial before
 
