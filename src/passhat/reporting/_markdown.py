@@ -125,7 +125,7 @@ def _matrices(report: Report) -> str:
 
 def _classes(table: ClassTable) -> str:
     heads = [escape(head, 60) for head in table.heads]
-    lines = [f"<details><summary>{escape(table.title, 120)} (intervals: tasks like these)</summary>\n"]
+    lines = [f"<details><summary>{escape(table.title, 120)} ({table.caption})</summary>\n"]
     lines.append("| | " + " | | ".join(heads) + " | |")
     lines.append("| --- |" + " ---: | --- |" * len(heads))
     for label, parts in table.rows:

@@ -35,6 +35,16 @@ class ClassTable(NamedTuple):
     heads: tuple[str, ...]
     rows: tuple[tuple[str, tuple[MetricValue, ...]], ...]
 
+    @property
+    def like(self) -> bool:
+        """Whether any figure has an interval."""
+        return any(part.tasks_like_these for _, parts in self.rows for part in parts)
+
+    @property
+    def caption(self) -> str:
+        """What the figures are over."""
+        return "over trials; intervals: tasks like these" if self.like else "over trials"
+
 
 class CountTable(NamedTuple):
     """Counts by row and column: what should be, and what was."""
@@ -167,8 +177,8 @@ def _remarks(metric: MetricValue) -> Iterator[tuple[str, str]]:
 
 def _classes(page: Page, table: ClassTable) -> None:
     """A row a class, each figure with its interval where there is room."""
-    like = any(part.tasks_like_these for _, parts in table.rows for part in parts)
-    page.heading(clean(table.title, 100), "over trials; intervals: tasks like these" if like else "over trials")
+    like = table.like
+    page.heading(clean(table.title, 100), table.caption)
     columns = [Column("", shrinks=True, most=_NAME)]
     for head in table.heads:
         columns += [Column(clean(head, _LABEL), "right"), *([Column("", drops=1)] * like)]
