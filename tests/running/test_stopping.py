@@ -20,10 +20,9 @@ TASKS = [Task(f"t{place}", input=place) for place in range(5)]
 def suite(rate: float, **fields: Any) -> Suite:
     return Suite(
         "gated",
-        tasks=TASKS,
         agent=lambda trial: random.Random(trial.seed).random() < rate,
         graders=[lambda trial: Grade(trial.output)],
-        **{"trials": 10, "gates": ["pass@1 >= 0.7"], "order": "shuffled", **fields},
+        **{"tasks": TASKS, "trials": 10, "gates": ["pass@1 >= 0.7"], "order": "shuffled", **fields},
     )
 
 
@@ -123,3 +122,22 @@ def test_stopping_keeps_its_error_over_many_suites() -> None:
     assert met <= 0.05
     assert differs == 0
     assert simulated(1000, 0.4, seed=3)[2] < 0.8
+
+
+def test_tasks_that_were_never_tried_are_part_of_the_plan_that_is_judged(tmp_path: Path) -> None:
+    tasks = [Task(f"t{place}", input=place) for place in range(40)]
+    options: dict[str, Any] = {"tasks": tasks, "trials": 3, "kind": "regression", "order": "round"}
+    run = passhat.run(suite(0.0, **options), root=tmp_path, stop="when-decided", seed=1)
+    tried = {record.task for record in run.trials() if record.status is Status.COMPLETED}
+    assert len(tried) < 40
+    found = report(run)
+    assert (found.gates[0].verdict, found.exit_code) == ("undecided", 4)  # out of reach, and not yet ruled out
+    assert "out of reach" in found.gates[0].message
+
+
+def test_a_gate_that_the_run_did_not_stop_for_is_incomplete(tmp_path: Path) -> None:
+    run = passhat.run(suite(0.0), root=tmp_path, stop="when-decided", seed=1)
+    gates = ("pass@1 >= 0.1", "score >= 0.5", "pass@1 >= 0.9")
+    rows = summarize(run.manifest, run.trials(), gates=gates).gates
+    assert [row.verdict for row in rows] == ["incomplete", "incomplete", "not met"]
+    assert "trials that this gate needs were not run" in rows[0].message

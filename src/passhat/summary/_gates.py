@@ -18,6 +18,7 @@ from passhat.summary._measure import MIN_UNITS, MeanScore, Measured, PassRate
 from passhat.summary._rates import Population
 from passhat.summary._report import GateRow, GateVerdict, MissingPolicy
 from passhat.summary._settling import WHEN_DECIDED, can_settle, settled_row
+from passhat.summary._tally import TaskTally
 from passhat.summary._worlds import BOTH, Headline, World
 
 
@@ -38,6 +39,7 @@ class GateJudge:
     amounts: Amounts
     mixed_allowed: bool = False
     looks: Mapping[str, int] = field(default_factory=dict)
+    not_needed: Sequence[TaskTally] = ()  # tasks that a run left out when it stopped early
 
     def judge(self, gate: Gate) -> GateRow:
         """The verdict on one gate, with the bound that decided."""
@@ -65,14 +67,18 @@ class GateJudge:
         refusal = self.population.refusal if gate.of == "tasks like these" else ""
         if refusal:
             return row("undecided", None, None, f"nothing can be said of tasks like these: {refusal}")
-        return row(*(self._settled(gate, level) or self._share(gate, level)))
+        return row(*(self._stopped(gate, level) or self._share(gate, level)))
 
-    def _settled(self, gate: Gate, level: float) -> Judged | None:
-        """The verdict of the whole plan, where the run stopped because nothing could change it."""
-        tasks = [task for task in self.headline.tasks if task.unplanned or task.planned]
-        if self.manifest.stop != WHEN_DECIDED or not can_settle(gate) or not any(task.unplanned for task in tasks):
+    def _stopped(self, gate: Gate, level: float) -> Judged | None:
+        """The verdict of the whole plan, where the run stopped early; None where it didn't."""
+        tasks = [*self.headline.tasks, *self.not_needed]
+        left = sum(task.unplanned for task in tasks)
+        if self.manifest.stop != WHEN_DECIDED or not left:
             return None
-        return settled_row(gate, [(task.planned + task.unplanned, task.n, task.c) for task in tasks], level)
+        rows = [(task.planned + task.unplanned, task.n, task.c) for task in tasks]
+        settled = settled_row(gate, rows, level) if can_settle(gate) else None
+        message = f"the run stopped early, and {left} trials that this gate needs were not run"
+        return settled or ("incomplete", None, None, message)
 
     def _share(self, gate: Gate, level: float) -> Judged:
         measure = self._measure(gate)

@@ -91,7 +91,15 @@ def summarize(
     table = Table(headline, population, level, refused=[], rules=[])
     chosen = default_ks(_smallest_n(headline)) if ks is None else tuple(ks)
     pass_at, pass_hat = table.rates(chosen, "pass@k"), table.rates(chosen, "pass^k")
-    judge = GateJudge(manifest, headline, population, amounts, mixed_allowed=mix_sources, looks=looks or {})
+    judge = GateJudge(
+        manifest,
+        headline,
+        population,
+        amounts,
+        mixed_allowed=mix_sources,
+        looks=looks or {},
+        not_needed=_not_needed(tally),
+    )
     verdicts = [judge.judge(gate) for gate in parsed]
     splits = [tally.splits[name] for name in {task.split for task in headline.tasks} if name in tally.splits]
     rows = tuple(task_row(task, headline.trials(task), level) for task in tally.tasks.values())
@@ -181,6 +189,11 @@ def _headline(tally: Tally, manifest: Manifest, policy: MissingPolicy) -> Headli
     held_out = [task for task in planned if task.split != "tune"]
     keys = unit_keys(((task.task, task.family) for task in tally.tasks.values()), manifest.duplicate_inputs)
     return Headline(held_out or planned, policy, keys)
+
+
+def _not_needed(tally: Tally) -> list[TaskTally]:
+    """The held-out tasks of which no trial was run, because a run that stops early needed none."""
+    return [task for task in tally.tasks.values() if task.unplanned and not task.planned and task.split != "tune"]
 
 
 def _units(headline: Headline) -> int:
