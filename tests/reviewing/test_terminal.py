@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import signal
 from collections import Counter
@@ -11,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from passhat.facts import Label
+from passhat.facts import Label, Task
 from passhat.records import RunReader
 from passhat.reviewing import rater_agreement
 
@@ -249,3 +250,34 @@ def test_a_plan_is_followed_by_the_reader_it_names(write_run: Write, terminal: O
     stranger = terminal("review", str(run), "--plan", plan, "--rater", "carl")
     assert stranger.end() == 2
     assert b"the plan is for ann, ben, and not for 'carl'" in stranger.sent
+
+
+def test_a_suite_adds_what_was_asked_and_expected_unless_the_task_has_changed(
+    write_run: Write, terminal: Open, tmp_path: Path
+) -> None:
+    run = write_run({"a": "-", "b": "-"})
+    suite = tmp_path / "eval_shop.py"
+    suite.write_text(
+        "from passhat import Suite, Task\n"
+        "print('noise')\n"
+        "tasks = [Task('a', input='where is A1?', expected='lost'), Task('b', input='another text')]\n"
+        "suite = Suite('shop', tasks=tasks, agent=lambda trial: None, graders=[])\n"
+    )
+    manifest = json.loads((run / "run.json").read_text())
+    manifest["task_hashes"] = {"a": Task("a", input="where is A1?", expected="lost").hash, "b": "another"}
+    (run / "run.json").write_text(json.dumps(manifest))
+    window = terminal("review", str(run), "--rater", "ann", "--suite", str(suite), rows=40)
+    screen = window.wait("1 of 2")
+    assert re.search(r"Asked\n +where is A1\?\n\nExpected\n +lost", screen)
+    assert "another text" not in window.press("s", "2 of 2")
+    assert window.end("q") == 0
+    assert b"not shown, since changed after the run: b" in window.sent
+
+
+def test_a_damaged_transcript_is_said_and_the_other_trials_can_be_read(write_run: Write, terminal: Open) -> None:
+    run = write_run({"a": "-", "b": "-"})
+    (run / "transcripts.zst").write_bytes(b"\0" * 20)
+    window = terminal("review", str(run), "--rater", "ann")
+    assert "should be at" in " ".join(window.wait("1 of 2").split())
+    window.press("s", "2 of 2")
+    assert window.end("q") == 0

@@ -9,7 +9,7 @@ import click
 
 from passhat.cli import _options as options
 from passhat.cli._reports import called, terminal
-from passhat.facts import Fault, Label
+from passhat.facts import Fault
 
 if TYPE_CHECKING:
     from passhat.records import RunReader
@@ -46,6 +46,7 @@ def _kinds(ctx: click.Context, param: click.Parameter, value: str | None) -> tup
 @click.option("--task", "tasks", multiple=True, metavar="ID", help="Only this task (repeatable).")
 @click.option("--arm", metavar="NAME", help="Only trials of this arm.")
 @click.option("--plan", type=click.Path(dir_okay=False, path_type=Path), help="Read what `passhat sample` planned.")
+@click.option("--grades", metavar="ID", help="Show and sort by the grades of this regrading.")
 @click.option("--suite", metavar="PATH", help="Show each task's input and what was expected, from this suite.")
 @click.option("--agreement", is_flag=True, help="Show how far raters agree, and where not.")
 @click.option(
@@ -111,7 +112,7 @@ def _reading_list(reader: RunReader, given: dict[str, Any]) -> list[ReadingItem]
     if given["plan"] is not None:
         return read_plan(given["plan"], reader.run_id).for_reader(_rater(given["rater"]))
     return reading_list(
-        reader.trials(),
+        reader.trials(grades=given["grades"]),
         kinds=given["kinds"],
         passed=DEFAULT_PASSED if given["passed"] is None else given["passed"],
         drawn=given["drawn"] or DEFAULT_RANDOM,
@@ -189,7 +190,5 @@ def _print_json(data: Any) -> None:
 def _sit(reader: RunReader, items: list[ReadingItem], rater: str, given: dict[str, Any], run: str) -> int:
     from passhat.cli._reviewer import sit
 
-    labels: list[Label] = reader.labels(every=True)
-    return sit(
-        reader, items, labels, rater, grader=given["grader"], blind=given["blind"], suite=given["suite"], run=run
-    )
+    more = {name: given[name] for name in ("grader", "blind", "suite", "grades")}
+    return sit(reader, items, rater, run=run, **more)

@@ -15,7 +15,8 @@ class Label(msgspec.Struct, frozen=True, omit_defaults=True):
 
     ``sample`` says how the trial came to be read. *random*: drawn from all that were eligible, each with the same
     ``probability``. *weighted*: drawn with a ``probability`` that differs between strata. *passed*: drawn so from those
-    that passed. *failed*: every failed trial is offered. *disputed*: its graders don't agree. *picked*: somebody chose it.
+    that passed. *failed*: every failed trial is offered. *disputed*: its graders don't agree. *picked*: somebody chose
+    it.
     """
 
     task: str

@@ -12,7 +12,7 @@ import msgspec
 from passhat.cli._reviewer._desk import Desk, Sitting
 from passhat.cli._reviewer._keys import Keys, NoTerminal
 from passhat.cli._reviewer._screen import Screen
-from passhat.facts import Label, Task, Transcript, TrialRecord, standing
+from passhat.facts import Task, Transcript, TrialRecord, standing
 from passhat.records import RecordError, append_labels, workspace_files
 from passhat.reporting import Look, TrialPage, clean, look_of, trial_page
 from passhat.reviewing import Progress, ReadingItem, progress_of
@@ -27,18 +27,19 @@ _AT_ONCE = 1_000  # trials of a sitting: their records are kept in memory
 def sit(
     reader: RunReader,
     items: Sequence[ReadingItem],
-    labels: Sequence[Label],
     rater: str,
     *,
     grader: str = "",
     blind: bool = False,
     suite: str | None = None,
+    grades: str | None = None,
     run: str = "",
 ) -> int:
-    """Let somebody read. ``labels`` are all that were ever given, ``suite`` is where the tasks' texts are.
+    """Let somebody read. ``suite`` is where the tasks' texts are, ``grades`` the regrading whose grades are shown.
 
     Returns the exit code. Raises `NoTerminal`, with the way to label without one.
     """
+    labels = reader.labels(every=True)
     progress = progress_of(items, standing(labels), rater, grader=grader)
     if not progress.left:
         click.echo(_nothing_left(progress, rater))
@@ -48,7 +49,11 @@ def sit(
     look = look_of(sys.stdout)
     left = progress.left[:_AT_ONCE]
     wanted = {item.key for item in left}
-    records = {key: record for record in reader.trials() if (key := (record.arm, record.task, record.trial)) in wanted}
+    records = {
+        key: record
+        for record in reader.trials(grades=grades)
+        if (key := (record.arm, record.task, record.trial)) in wanted
+    }
     sitting = Sitting(
         rater=rater,
         title=f"{clean(reader.manifest.suite, 40)}, read by {clean(rater, 40)}"
