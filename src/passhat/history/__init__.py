@@ -4,7 +4,7 @@ from passhat.history._collect import Found, collect
 from passhat.history._errors import HistoryError
 from passhat.history._graduate import Graduation, TaskRecord, graduation, move_lines, task_records
 from passhat.history._history import STALE_DAYS, history
-from passhat.history._result import Change, Changes, History, Point, Reruns
+from passhat.history._result import Change, Changes, History, JudgePoint, Point, Reruns
 
 __all__ = [
     "STALE_DAYS",
@@ -14,6 +14,7 @@ __all__ = [
     "Graduation",
     "History",
     "HistoryError",
+    "JudgePoint",
     "Point",
     "Reruns",
     "TaskRecord",

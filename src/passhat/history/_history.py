@@ -9,6 +9,7 @@ from pathlib import Path
 from passhat.history._changes import changes
 from passhat.history._collect import Found, collect
 from passhat.history._errors import HistoryError
+from passhat.history._judges import judge_findings, judge_points
 from passhat.history._points import commit_of, main_arm, point, stale_against
 from passhat.history._reruns import reruns
 from passhat.history._result import History
@@ -40,6 +41,7 @@ def history(
         for each in found
         for arm in each.manifest.arms
     )
+    judges = judge_points(found, level)
     comparable = [each for each in found[:-1] if main_arm(each.manifest) == main_arm(newest.manifest)]
     return History(
         suite=suite,
@@ -48,7 +50,11 @@ def history(
         since_last=changes(comparable[-1], newest, 1 - level) if comparable else None,
         since=None if since is None else changes(_chosen(found, since), newest, 1 - level),
         reruns=reruns(found, level),
-        findings=tuple(_findings(found, problems, current, now or datetime.now(UTC))),
+        findings=(
+            *_findings(found, problems, current, now or datetime.now(UTC)),
+            *judge_findings(judges, 1 - level),
+        ),
+        judges=judges,
     )
 
 

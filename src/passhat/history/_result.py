@@ -6,7 +6,7 @@ from typing import Literal
 
 import msgspec
 
-from passhat.summary import Finding, GateRow
+from passhat.summary import Finding, GateRow, JudgeAgreement
 
 SCHEMA = 1
 Range = tuple[float, float]
@@ -37,6 +37,15 @@ class Point(msgspec.Struct, frozen=True, kw_only=True):
     tasks_like_these: Range | None
     stale: str
     gates: tuple[str, ...]
+
+
+class JudgePoint(msgspec.Struct, frozen=True):
+    """How far a grader agreed with people in one run; ``changed``: what differs in it from the labelled run before."""
+
+    run: str
+    started: str
+    agreement: JudgeAgreement
+    changed: tuple[str, ...] = ()
 
 
 class Change(msgspec.Struct, frozen=True):
@@ -90,6 +99,7 @@ class History(msgspec.Struct, frozen=True, kw_only=True):
     since: Changes | None
     reruns: tuple[Reruns, ...]
     findings: tuple[Finding, ...]
+    judges: tuple[JudgePoint, ...] = ()
 
     def to_json(self) -> bytes:
         """The history as JSON, UTF-8, on one line."""

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from rich.text import Text
 
-from passhat.history import Changes, History, Point, Reruns
+from passhat.history import Changes, History, JudgePoint, Point, Reruns
 from passhat.reporting._blocks import BAD, DIM, GOOD, STRONG, WARN, Cell, Column, Page
 from passhat.reporting._console import Look
 from passhat.reporting._text import clean, count, rate, span
@@ -31,6 +33,7 @@ def render_history(
         _changes(page, history.since, f"Since {clean(history.since.before, 60)}")
     for group in history.reruns:
         _reruns(page, group)
+    _judges(page, history.judges[-runs:][::-1])
     if history.findings:
         page.heading("Findings")
         for finding in history.findings:
@@ -125,3 +128,40 @@ def _reruns(page: Page, group: Reruns) -> None:
     page.line(("pass@1 over all of them ", DIM), rate(group.pass_at_1), f"  {span(group.these_tasks)}", indent=2)
     for row in group.gates:
         page.bullet(f"{row.verdict:<9}", _STYLE[row.verdict], f"{row.gate}: {row.message}")
+
+
+def _judges(page: Page, points: Sequence[JudgePoint]) -> None:
+    if not points:
+        return
+    page.heading("Judges beside people", "runs with labels, newest first")
+    several = len({point.agreement.grader for point in points}) > 1
+    columns = [Column("when (UTC)"), *[Column("grader", shrinks=True, most=20, least=8)] * several]
+    columns += [Column("labels", "right"), Column("sensitivity", "right"), Column("", "right", drops=2)]
+    columns += [Column("specificity", "right"), Column("", "right", drops=2), Column("kappa", "right")]
+    asides = [_aside(point) for point in points]
+    columns += [Column("", shrinks=True, most=50, least=8)] * any(asides)
+    rows: list[list[Cell]] = []
+    for point, aside in zip(points, asides, strict=True):
+        found = point.agreement
+        rows.append(
+            [
+                point.started[:16].replace("T", " ") or clean(point.run, 16),
+                *[clean(found.grader, 60)] * several,
+                str(found.labels),
+                Text(rate(found.sensitivity, 2), STRONG),
+                Text(span(found.sensitivity_interval, 2), DIM),
+                Text(rate(found.specificity, 2), STRONG),
+                Text(span(found.specificity_interval, 2), DIM),
+                "–" if found.kappa is None else f"{found.kappa:.2f}",
+                *[Text(aside, WARN)] * any(asides),
+            ]
+        )
+    page.columns(columns, rows)
+
+
+def _aside(point: JudgePoint) -> str:
+    picked = point.agreement.labels - point.agreement.drawn
+    said = [f"{picked} picked"] * bool(picked) + [f"{clean(', '.join(point.changed), 100)} changed"] * bool(
+        point.changed
+    )
+    return ", ".join(said)

@@ -8,8 +8,8 @@ from passhat.summary._agreement import TrialKey, agreement, agreements, by_rater
 from passhat.summary._arm_looks import ArmCounts, ArmLook, arm_look, held_out_tasks, units_of
 from passhat.summary._exit_codes import ExitCode
 from passhat.summary._gates import Feasibility, gate_feasibility
-from passhat.summary._looks import EarlierLooks, level_at, same_thing
 from passhat.summary._judge_agreement import JudgeAgreement, judge_agreements
+from passhat.summary._looks import EarlierLooks, level_at, same_thing
 from passhat.summary._measure import unit_keys
 from passhat.summary._people import JudgedTrial, JudgedTrials, JudgeVersion, judged_trials
 from passhat.summary._published import with_published
@@ -55,8 +55,8 @@ __all__ = [
     "GateVerdict",
     "GraderRate",
     "GroupRow",
-    "JudgeRow",
     "JudgeAgreement",
+    "JudgeRow",
     "JudgeVersion",
     "JudgedTrial",
     "JudgedTrials",
