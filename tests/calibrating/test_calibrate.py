@@ -277,6 +277,37 @@ def test_a_changed_judge_is_refused_and_the_change_named(change: dict[str, Any],
     assert same.correction.corrected is not None
 
 
+def test_settings_that_only_the_version_tells_are_a_change_and_code_is_for_other_graders() -> None:
+    made = world()
+
+    def versions(*names: str, judged: Judged | None) -> Labelled:
+        records = [
+            msgspec.structs.replace(
+                record, grades=(Grade(record.passed, name=JUDGE, version=names[place % len(names)], judged=judged),)
+            )
+            for place, record in enumerate(made.records())
+        ]
+        return Labelled("run", records, made.labels(drawn()))
+
+    refused = calibrate(versions("v1", "v2", judged=JUDGED), JUDGE).correction.refused
+    assert refused == "the judge changed within the run: its settings (samples, threshold or reference) (v1 and v2)"
+    refused = calibrate(versions("v1", "v2", judged=None), JUDGE).correction.refused
+    assert refused == "the judge changed within the run: the grader's code (v1 and v2)"
+    assert calibrate(versions("v1", judged=None), JUDGE).correction.corrected is not None
+
+
+def test_a_judge_that_was_not_asked_about_an_empty_answer_is_the_same_judge() -> None:
+    made = world()
+    unasked = Judged(kind="rubric", over="answer", models=(), rubric="r1", prompt="p1")
+    records = [
+        msgspec.structs.replace(
+            record, grades=(msgspec.structs.replace(record.grades[0], judged=JUDGED if place % 9 else unasked),)
+        )
+        for place, record in enumerate(made.records())
+    ]
+    assert calibrate(Labelled("run", records, made.labels(drawn())), JUDGE).correction.corrected is not None
+
+
 def test_strata_show_where_the_judge_errs_and_are_never_only_pooled() -> None:
     rng = np.random.default_rng(2)
     made = simulate(rng, RATES, 10, specificity=0.95)

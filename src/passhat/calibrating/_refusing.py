@@ -26,15 +26,16 @@ SAMPLE = "have people read trials that chance draws (passhat review RUN --grader
 
 def changed(labelled: Sequence[JudgedTrial], judged: Sequence[JudgedTrial]) -> Refusal | None:
     """Whether the labelled trials were judged by another version of the judge than those whose rate is asked for."""
-    versions = list(dict.fromkeys(each.version for each in (*labelled, *judged)))
-    if len(versions) < 2:
-        return None
     here = list(dict.fromkeys(each.version for each in judged))
-    there = next((each for each in versions if each != here[0]), here[0])
-    what = ", ".join(here[0].changes(there)) or "its version"
-    where = "within the run" if len(here) > 1 else "between the labelled and the judged trials"
+    there = list(dict.fromkeys(each.version for each in labelled))
+    pairs = ((one, other) for place, one in enumerate(here) for other in (*here[place + 1 :], *there))
+    what = next((found for one, other in pairs if (found := one.changes(other))), None)
+    if what is None:
+        return None
+    within = any(one.changes(other) for place, one in enumerate(here) for other in here[place + 1 :])
+    where = "within the run" if within else "between the labelled and the judged trials"
     return Refusal(
-        f"the judge changed {where}: {what}",
+        f"the judge changed {where}: {', '.join(what)}",
         "judge all trials with one version (passhat regrade RUN), and calibrate that one with --grades",
     )
 

@@ -31,13 +31,15 @@ class JudgeVersion(msgspec.Struct, frozen=True):
 
     @classmethod
     def of(cls, grade: Grade) -> JudgeVersion:
-        """The version that gave a grade."""
+        """The version that gave a grade. A judge that wasn't asked, as about an empty answer, has no models in it."""
         judged = grade.judged
         if judged is None:
             return cls(code=grade.version or "")
+        asked = bool(judged.samples)
         return cls(
+            code=(grade.version or "") if asked else "",
             kind=f"{judged.kind} over the {judged.over}",
-            models=judged.models,
+            models=judged.models if asked else (),
             reported=tuple(sorted(judged.reported)),
             rubric=judged.rubric,
             prompt=judged.prompt,
@@ -45,21 +47,25 @@ class JudgeVersion(msgspec.Struct, frozen=True):
         )
 
     def changes(self, other: JudgeVersion) -> tuple[str, ...]:
-        """What differs, in words: "the rubric (3f2a to 90bc)"."""
-        names = {"code": "the grader's code", "kind": "the kind of judge", "models": "the model asked"}
-        names |= {"reported": "the model that answered", "rubric": "the rubric", "prompt": "the prompt"}
-        names |= {"temperature": "the temperature"}
-        return tuple(
-            f"{words} ({_short(getattr(self, name))} and {_short(getattr(other, name))})"
+        """What differs, in words: "the rubric (3f2a and 90bc)". What either doesn't know is no difference."""
+        names = {"kind": "the kind of judge", "models": "the model asked", "reported": "the model that answered"}
+        names |= {"rubric": "the rubric", "prompt": "the prompt", "temperature": "the temperature"}
+        found = tuple(
+            f"{words} ({_short(one)} and {_short(two)})"
             for name, words in names.items()
-            if getattr(self, name) != getattr(other, name)
+            for one, two in ((getattr(self, name), getattr(other, name)),)
+            if one != two and (name == "temperature" or (one and two))
         )
+        if found or not (self.code and other.code) or self.code == other.code:
+            return found
+        rest = "its settings (samples, threshold or reference)" if self.kind else "the grader's code"
+        return (f"{rest} ({_short(self.code)} and {_short(other.code)})",)
 
 
 def _short(value: object) -> str:
     if isinstance(value, tuple):
-        return ", ".join(map(str, value)) or "unknown"
-    return "not set" if value is None else str(value)[:20] or "unknown"
+        return ", ".join(map(str, value))
+    return "not set" if value is None else str(value)[:20]
 
 
 class JudgedTrial(NamedTuple):
