@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import passhat
-from passhat.facts import Grade, Status, Task
+from passhat.facts import Grade, Status, Task, Usage
 from passhat.running import RunError
+from passhat.scripting import reply
 from passhat.suite import Gate, Suite
 from passhat.summary import Report, settle, summarize
 
@@ -141,3 +143,25 @@ def test_a_gate_that_the_run_did_not_stop_for_is_incomplete(tmp_path: Path) -> N
     rows = summarize(run.manifest, run.trials(), gates=gates).gates
     assert [row.verdict for row in rows] == ["incomplete", "incomplete", "not met"]
     assert "trials that this gate needs were not run" in rows[0].message
+
+
+def test_a_comparison_that_was_cut_short_is_resumed_batch_by_batch(tmp_path: Path, ask: Callable[..., str]) -> None:
+    def arms(limits: passhat.Limits) -> Suite:
+        return Suite(
+            "arms",
+            tasks=[Task(f"t{place}", input=place) for place in range(12)],
+            agents={"old": lambda trial: ask(trial), "new": lambda trial: ask(trial)},
+            graders=[lambda trial: Grade(trial.seed % 2 == 0)],
+            simulation=lambda request, rng: reply("x", usage=Usage(1, 5, 0, 5, 0)),
+            trials=2,
+            limits=limits,
+        )
+
+    cut = passhat.run(arms(passhat.Limits(run_tokens=200)), root=tmp_path, stop="when-decided", seed=1, concurrency=20)
+    assert cut.manifest.state == "stopped"
+    first = {record.task for record in cut.trials()}
+    assert first <= {task for batch in cut.manifest.batches[:2] for task in batch}
+    again = passhat.resume(cut.path, arms(passhat.Limits()), root=tmp_path, concurrency=20, force=True)
+    records = list(again.trials())
+    assert (again.manifest.state, len(records)) == ("finished", 48)
+    assert all(record.status is Status.COMPLETED for record in records)
