@@ -29,7 +29,7 @@ from passhat.facts import (
     TrialRecord,
     Usage,
 )
-from passhat.records import RunEntry
+from passhat.records import RunEntry, WorkspaceContent, WorkspaceFile
 from passhat.reporting import Look, ProgressLine, render_runs, render_trial, render_trials
 from passhat.reporting._trial import trial_page
 from passhat.running import PlannedTrial, Progress, Totals
@@ -303,3 +303,27 @@ def test_a_blind_page_tells_nothing_of_what_graders_said() -> None:
     said = "\n".join(trial_page(record, look=Look(80), blind=True).lines)
     assert not re.search("SECRET|fail|pass|missing|unresolved|0.25", said)
     assert "SECRET reason" in "\n".join(trial_page(record, look=Look(80)).lines)
+
+
+def test_a_page_for_reading_shows_what_the_trial_changed() -> None:
+    files = (
+        WorkspaceFile("refunds.csv", 28, "id\nA1\x1b[2J", "changed"),
+        WorkspaceFile("gone\u202e.txt", change="removed"),
+        WorkspaceFile("shop.db", 8_192, change=""),
+    )
+    record = TrialRecord("t", 0, Status.COMPLETED, True)
+
+    def shown(left: WorkspaceContent) -> str:
+        return "\n".join(trial_page(record, look=Look(80), left=left).lines)
+
+    text = shown(WorkspaceContent(files, 2, compared=True, complete=True))
+    assert "What it changed  in its workspace" in text
+    assert "~ refunds.csv  changed  28 bytes\n    id\n    A1\\x1b[2J\n" in text
+    assert "- gone\\u202e.txt  removed\n" in text
+    assert "… 1 file as before, 2 more files" in text
+    assert "shop.db" not in text
+    unknown = shown(WorkspaceContent((WorkspaceFile("a", 1),), 0, compared=False, complete=False))
+    assert "what it found there isn't known" in unknown
+    assert "· a  1 byte\n" in unknown
+    assert "the rest is too large to look at" in unknown
+    assert "nothing" in shown(WorkspaceContent((), 0, compared=True, complete=True))

@@ -31,6 +31,17 @@ def test_a_proportional_sample_gives_every_trial_the_same_probability_and_each_s
     assert all(abs(number - 100) < 45 for number in drawn.values())
 
 
+def test_any_two_trials_of_a_stratum_may_be_drawn_together() -> None:
+    records = [TrialRecord("t", i, Status.COMPLETED, True) for i in range(10)]
+    together: Counter[tuple[int, int]] = Counter()
+    for seed in range(400):
+        drawn = sorted(item.trial for item in sampling_plan(records, "r", n=5, seed=seed).items)
+        together.update((a, b) for a in drawn for b in drawn if a < b)
+    # each of the 45 pairs 400 x 2/9 = 89 times on average
+    assert len(together) == 45
+    assert min(together.values()) > 50
+
+
 def test_an_even_sample_sees_rare_strata_and_its_weights_give_the_run_back() -> None:
     estimates = []
     for seed in range(300):

@@ -9,7 +9,7 @@ from passhat.records._errors import BadRecord, NewerSchema, RecordError, RunChan
 from passhat.records._folders import slug
 from passhat.records._labels import append_labels
 from passhat.records._lock import Holder
-from passhat.records._look import WorkspaceFile, workspace_files
+from passhat.records._look import WorkspaceContent, WorkspaceFile, workspace_content
 from passhat.records._pairs import Pair, PairSet
 from passhat.records._reader import RunReader
 from passhat.records._regrades import NOT_JUDGED, Regrade, RegradeHead, RegradeWriter
@@ -38,6 +38,7 @@ __all__ = [
     "RunReader",
     "RunWriter",
     "SafeEncoder",
+    "WorkspaceContent",
     "WorkspaceFile",
     "WorkspaceStore",
     "WritePoint",
@@ -49,5 +50,5 @@ __all__ = [
     "resume_refusal",
     "slug",
     "unpack_workspace",
-    "workspace_files",
+    "workspace_content",
 ]

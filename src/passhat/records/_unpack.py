@@ -37,14 +37,15 @@ def unpack_workspace(archive: Path, target: Path, *, max_bytes: int = MOST_BYTES
             tarfile.open(fileobj=plain, mode="r|") as members,
         ):
             _unpack(members, archive, target.resolve(), max_bytes)
-            return _diff(members, archive)
+            return diff_in(members, archive)
     except (tarfile.TarError, zstandard.ZstdError, EOFError) as error:
         raise BadRecord(archive, f"is damaged: {error}") from None
     except OSError as error:
         raise disk_error(error, error.filename or archive) from error
 
 
-def _diff(members: tarfile.TarFile, archive: Path) -> dict[str, str] | None:
+def diff_in(members: tarfile.TarFile, archive: Path) -> dict[str, str] | None:
+    """What the agent changed, as an open archive tells it; None where it doesn't. Raises `BadRecord`."""
     text = members.pax_headers.get(DIFF)
     if text is None:
         return None

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 from bisect import bisect_right
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from passhat.facts import RULES, Grading, Task, Transcript, TrialRecord
 from passhat.reporting._blocks import BAD, DIM, GOOD, STRONG, WARN, Page
@@ -16,24 +16,11 @@ from passhat.reporting._folding import TEXT, Cuts, Fold
 from passhat.reporting._runs import verdict_text
 from passhat.reporting._text import clean, clean_block, count, dollars, seconds, tokens
 
+if TYPE_CHECKING:
+    from passhat.records import WorkspaceContent
 
-class LeftFile(Protocol):
-    """A file that a trial left in its workspace, as `passhat.records.WorkspaceFile`."""
 
-    @property
-    def name(self) -> str:
-        """Its path in the workspace."""
-        ...
-
-    @property
-    def size(self) -> int:
-        """Its size in bytes."""
-        ...
-
-    @property
-    def text(self) -> str | None:
-        """How it begins; None when it isn't text."""
-        ...
+_CHANGES = {"added": ("+", GOOD), "changed": ("~", WARN), "removed": ("-", BAD)}
 
 
 @dataclass(frozen=True)
@@ -50,25 +37,45 @@ def trial_page(
     *,
     look: Look,
     task: Task | None = None,
-    files: Sequence[LeftFile] = (),
+    left: WorkspaceContent | None = None,
     opened: Collection[int] = (),
     blind: bool = False,
 ) -> TrialPage:
     """A trial for reading on a screen: long texts are folded, those in ``opened`` at length.
 
-    ``blind`` leaves out all that graders said, and what follows from it. ``files`` are what the trial left.
+    ``blind`` leaves out all that graders said, and what follows from it. ``left`` is the workspace that it left.
     """
     page, cuts = Page(look), Cuts(opened=opened)
     _trial(page, cuts, record, transcript, task=task, blind=blind)
-    if files:
-        page.heading("What it left", f"{count(len(files), 'file')} of its workspace")
-    for file in files:
-        page.line(clean(file.name, 200), (f"  {file.size:,} bytes", DIM), indent=2, hang=4)
-        if file.text:
-            cuts.block(page, file.text, style=DIM, indent=4)
+    if left is not None:
+        _left(page, cuts, left)
     raw = page.raw()
     ends = [place for place, character in enumerate(raw) if character == "\n"]
     return TrialPage(page.text().rstrip("\n").split("\n"), [(bisect_right(ends, f.mark - 1), f) for f in cuts.folds])
+
+
+def _left(page: Page, cuts: Cuts, left: WorkspaceContent) -> None:
+    """What the trial changed in its workspace, or all of it where that isn't known."""
+    shown = [file for file in left.files if file.change != ""]
+    same = len(left.files) - len(shown)
+    if left.compared:
+        page.heading("What it changed", "in its workspace")
+    else:
+        page.heading("What it left", "in its workspace; what it found there isn't known")
+    for file in shown:
+        sign, style = _CHANGES.get(file.change or "", ("·", DIM))
+        size = "" if file.change == "removed" else f"  {count(file.size, 'byte')}"
+        page.bullet(sign, style, clean(file.name, 200), (f"  {file.change}" if file.change else "", style), (size, DIM))
+        if file.text:
+            cuts.block(page, file.text, style=DIM, indent=4)
+    if not shown:
+        page.line(("nothing" if left.compared else "an empty workspace", DIM), indent=2)
+    rest = [f"{count(same, 'file')} as before"] * bool(same) + [f"{count(left.others, 'more file')}"] * bool(
+        left.others
+    )
+    rest += ["the rest is too large to look at"] * (not left.complete)
+    if rest:
+        page.line((f"… {', '.join(rest)}", DIM), indent=2)
 
 
 def render_trial(

@@ -13,13 +13,13 @@ from passhat.cli._reviewer._desk import Desk, Sitting
 from passhat.cli._reviewer._keys import Keys, NoTerminal
 from passhat.cli._reviewer._screen import Screen
 from passhat.facts import Task, Transcript, TrialRecord, standing
-from passhat.records import RecordError, append_labels, workspace_files
+from passhat.records import RecordError, append_labels, workspace_content
 from passhat.reporting import Look, TrialPage, clean, look_of, trial_page
 from passhat.reviewing import Progress, ReadingItem, progress_of
 from passhat.summary import ExitCode, key_of
 
 if TYPE_CHECKING:
-    from passhat.records import RunReader, WorkspaceFile
+    from passhat.records import RunReader, WorkspaceContent
 
 _AT_ONCE = 1_000  # trials of a sitting: their records are kept in memory
 
@@ -115,25 +115,25 @@ class _Pages:
         self._reader = reader
         self._look = look
         self._tasks = tasks
-        self._last: tuple[TrialRecord, tuple[Transcript | None, list[WorkspaceFile], str]] | None = None
+        self._last: tuple[TrialRecord, tuple[Transcript | None, WorkspaceContent | None, str]] | None = None
 
     def __call__(self, record: TrialRecord, *, columns: int, opened: Sequence[int], blind: bool) -> TrialPage:
-        transcript, files, problem = self._read(record)
+        transcript, left, problem = self._read(record)
         if problem:
             record = msgspec.structs.replace(record, notes=(*record.notes, problem))
         look = Look(max(20, columns), self._look.color, self._look.unicode)
         task = self._tasks.get(record.task)
-        return trial_page(record, transcript, look=look, task=task, files=files, opened=opened, blind=blind)
+        return trial_page(record, transcript, look=look, task=task, left=left, opened=opened, blind=blind)
 
-    def _read(self, record: TrialRecord) -> tuple[Transcript | None, list[WorkspaceFile], str]:
+    def _read(self, record: TrialRecord) -> tuple[Transcript | None, WorkspaceContent | None, str]:
         """The transcript, what the trial left, and what can't be read: that stops nobody from reading the rest."""
         if self._last is None or self._last[0] is not record:
-            transcript, files, problem = None, [], ""
+            transcript, left, problem = None, None, ""
             try:
                 transcript = self._reader.transcript(record)
                 archive = self._reader.workspace(record)
-                files = [] if archive is None else workspace_files(archive)
+                left = None if archive is None else workspace_content(archive)
             except RecordError as error:
                 problem = str(error)
-            self._last = record, (transcript, files, problem)
+            self._last = record, (transcript, left, problem)
         return self._last[1]
