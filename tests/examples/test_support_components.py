@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -11,8 +12,10 @@ import pytest
 import passhat
 from passhat.facts import MetricValue
 from passhat.gateway import Gateway
+from passhat.reporting import render_terminal
 from passhat.running import Entrance
 from passhat.suite import Suite, discover
+from passhat.summary import summarize
 
 FILE = Path(__file__).parents[2] / "examples" / "support_desk" / "components.py"
 SUITES: dict[str, Suite] = {found.name: found.suite for found in discover(FILE)}
@@ -66,3 +69,27 @@ def test_a_tools_choice_is_judged_both_ways_and_by_its_arguments(through: Entran
     assert sum(should["should"].values()) + sum(should["should not"].values()) == refund.trials == 35
     assert "tool choice escalate_to_human" in values
     assert values["accuracy"].details["labels"][-1] == "reply"
+
+
+PAGE = (Path(__file__).parents[2] / "docs" / "components.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "policy_search",
+        pytest.param("router", marks=pytest.mark.slow),
+        pytest.param("tool_choice", marks=pytest.mark.slow),
+    ],
+)
+def test_the_page_shows_what_a_run_really_prints(name: str, through: Entrance, tmp_path: Path) -> None:
+    run = passhat.run(SUITES[name], seed=7, root=tmp_path, through=through)
+    text = render_terminal(summarize(run.manifest, run.trials()), width=90)
+    found = re.search(r"^Metrics.*?(?=\n\nTasks  )", text, re.DOTALL | re.MULTILINE)
+    assert found is not None
+    assert f"```\n{found[0].rstrip()}\n```" in PAGE
+
+
+def test_the_metric_of_ones_own_on_the_page_runs() -> None:
+    *_, block = re.findall(r"^```python\n(.*?)^```", PAGE, re.DOTALL | re.MULTILINE)
+    exec(compile(block, "docs/components.md", "exec"), {})
