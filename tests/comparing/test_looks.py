@@ -122,15 +122,21 @@ def same_boundary(look: int) -> float:
     return paired_look([0.1], look, 4, level=0.975).bound
 
 
-def test_trials_without_a_verdict_must_not_decide() -> None:
-    run = manifest(24, 1)
+@pytest.mark.parametrize("lost", [0, 8])
+def test_trials_without_a_verdict_must_not_decide(lost: int) -> None:
+    run = manifest(24, 10)
     looking = Looking(run)
-    for batch in run.batches:
-        for task in batch:
-            for arm in run.arms:
-                passed = None if arm == "old" else True  # the baseline is never known
-                looking.see(TrialRecord(task=task, trial=0, arm=arm, status=Status.GRADER_ERROR, passed=passed))
-    assert not looking.decided
+    records = []
+    for task in (task for batch in run.batches for task in batch):
+        for arm in run.arms:
+            for trial in range(10):
+                passed = None if arm == "old" and trial < lost else arm == "new" and trial % 2 == 0
+                status = Status.GRADER_ERROR if passed is None else Status.COMPLETED
+                records.append(TrialRecord(task=task, trial=trial, arm=arm, status=status, passed=passed))
+                looking.see(records[-1])
+    assert looking.decided is (lost == 0)  # the baseline's lost trials may all have passed
+    (found,) = compared(run, records).candidates
+    assert found.verdict == ("can't tell" if lost else "better")
 
 
 def test_a_shared_family_counts_once_at_a_look() -> None:

@@ -65,15 +65,17 @@ def arm_look(
     all three worlds. What `passhat run` stops by and what `passhat compare` says are this one function.
     """
     tasks = [task for batch in batches[:look] for task in batch if task in rows]
+    uncertain = bounded and any(rows[task].missing1 or rows[task].missing2 for task in tasks)
     looks = []
-    for world in ("counted", "worst", "best"):
-        found = [(rows[task].difference(world if bounded else "counted"), units[task]) for task in tasks]
+    for world in ("counted", "worst", "best") if uncertain else ("counted",):
+        found = [(rows[task].difference(world), units[task]) for task in tasks]
         known = [(each, unit) for each, unit in found if each is not None]
         if not known:
             return None
         means = family_means([each for each, _ in known], [unit for _, unit in known])
         looks.append(paired_look(means, look, len(batches), level=level))
-    return ArmLook(looks[0], looks[1], looks[2], len(tasks), sum(map(len, batches)))
+    counted, worst, best = looks if uncertain else looks * 3
+    return ArmLook(counted, worst, best, len(tasks), sum(map(len, batches)))
 
 
 def units_of(run: Manifest) -> dict[str, tuple[str, str]]:
