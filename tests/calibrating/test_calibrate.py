@@ -93,6 +93,17 @@ def test_labels_of_another_suite_correct_by_rogan_and_gladen() -> None:
     assert "If it errs here as it does there" in found.correction.why
 
 
+def test_a_judge_that_some_tasks_fool_is_less_sure_about_another_suite() -> None:
+    made, other = world(), world(8)
+    other.judge[:15] = ~other.human[:15] | (np.arange(10) < 8)[None, :]
+    other.judge[15:] = other.human[15:]
+    found = calibrate(labelled(made, []), JUDGE, elsewhere=labelled(other, other.labels(drawn()), "other"))
+    item = rogan_gladen(found.quality.table, int(made.judge.sum()), 300).interval
+    corrected = found.correction.corrected
+    assert corrected is not None
+    assert corrected.these_tasks[1] - corrected.these_tasks[0] > 1.1 * item.width
+
+
 def _said(*verdicts: str, **fields: Any) -> list[Label]:
     """One trial, read by several."""
     told: dict[str, Any] = {"sample": "random", "blind": True, "grader": JUDGE} | fields
