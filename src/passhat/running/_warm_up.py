@@ -15,6 +15,7 @@ from typing import Any
 import msgspec
 
 from passhat.facts import Status, Task, Transcript, Usage
+from passhat.graders.judge import rehearse
 from passhat.running._process_child import act, grade
 from passhat.running._process_orders import ActOrder, GradeOrder, SuiteAddress
 from passhat.trial import ModelAccess
@@ -59,6 +60,7 @@ def warm_up(place: str) -> None:
                 contextvars.Context().run(_once, SuiteAddress(file, "warm"), os.path.join(folder, "workspace"))
                 for name in [name for name in sys.modules if name not in modules and name.endswith("eval_warm")]:
                     del sys.modules[name]
+        rehearse()  # where judges are asked, their clients are loaded
     finally:
         sys.path[:], tempfile.tempdir = path, temporary
 

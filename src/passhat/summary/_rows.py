@@ -96,9 +96,10 @@ def by_split(tasks: Iterable[TaskTally], headline: Headline, level: float) -> tu
 
 
 def grader_rates(headline: Headline, level: float) -> tuple[GraderRate, ...]:
-    """A row a grader, in the order in which they were first seen."""
+    """A row a grader, in the order in which they were first seen; one that only records has none."""
     names = dict.fromkeys(name for task in headline.tasks for name in task.graders)
-    return tuple(_grader_rate(name, headline, level) for name in names)
+    rows = (_grader_rate(name, headline, level) for name in names)
+    return tuple(row for row in rows if row.n or row.errors or row.unknown)
 
 
 def _grader_rate(name: str, headline: Headline, level: float) -> GraderRate:

@@ -36,7 +36,7 @@ class GraderTally:
             self.errors += 1
             self.error = self.error or grade.error[:_REASON]
         elif grade.passed is None:
-            self.unknown += 1
+            self.unknown += grade.judged is None or grade.judged.verdict is None
         else:
             self.n += 1
             self.passed += grade.passed

@@ -18,6 +18,7 @@ from passhat.graders.judge._score import score
 from passhat.graders.judge._installed import check_installed as check_installed  # isort: skip
 from passhat.graders.judge._installed import load as load  # isort: skip
 from passhat.graders.judge._installed import modules_for as modules_for  # isort: skip
+from passhat.graders.judge._rehearsal import rehearse as rehearse  # isort: skip
 from passhat.graders.judge._found import judges_in as judges_in  # isort: skip
 
 __all__ = ["Judge", "labels", "pairwise", "rubric", "score"]

@@ -40,8 +40,9 @@ class Question(msgspec.Struct, frozen=True):
 
 
 @asynccontextmanager
-async def client_of(name: str, access: ModelAccess) -> AsyncIterator[Model]:
-    """A model PROVIDER/NAME behind a gateway's key; its connections end with the block."""
+async def client_of(name: str, access: ModelAccess, transport: Any = None) -> AsyncIterator[Model]:
+    """A model PROVIDER/NAME behind a gateway's key, or behind a transport; its connections end with the block."""
+    way = {**_LOOPBACK, "transport": transport}
     provider, _, model = name.partition("/")
     if provider == "anthropic":
         from anthropic import AsyncAnthropic
@@ -49,7 +50,7 @@ async def client_of(name: str, access: ModelAccess) -> AsyncIterator[Model]:
         from pydantic_ai.models.anthropic import AnthropicModel
         from pydantic_ai.providers.anthropic import AnthropicProvider
 
-        messages = AsyncAnthropic(**access.anthropic, max_retries=RETRIES, http_client=AnthropicHttp(**_LOOPBACK))
+        messages = AsyncAnthropic(**access.anthropic, max_retries=RETRIES, http_client=AnthropicHttp(**way))
         try:
             yield AnthropicModel(model, provider=AnthropicProvider(anthropic_client=messages))
         finally:
@@ -60,7 +61,7 @@ async def client_of(name: str, access: ModelAccess) -> AsyncIterator[Model]:
     from pydantic_ai.models.openai import OpenAIChatModel
     from pydantic_ai.providers.openai import OpenAIProvider
 
-    chat = AsyncOpenAI(**access.openai, max_retries=RETRIES, http_client=OpenAIHttp(**_LOOPBACK))
+    chat = AsyncOpenAI(**access.openai, max_retries=RETRIES, http_client=OpenAIHttp(**way))
     try:
         yield OpenAIChatModel(model, provider=OpenAIProvider(openai_client=chat))
     finally:
