@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from passhat.facts import Grade, Usage
+from passhat.facts import Usage
 from passhat.isolation import (
     ImportFailed,
     IsolationError,
@@ -32,7 +32,6 @@ from passhat.running._process_trial import Left, ProcessTrial, led_environ
 from passhat.trial import ModelAccess
 
 if TYPE_CHECKING:
-    from passhat.isolation import Slot
     from passhat.running._inline import World
 
 _PRELOAD = ("passhat.running._process_child", "passhat.suite", "passhat.graders", "asyncio")
@@ -101,7 +100,7 @@ class ProcessExecutor:
         folder.mkdir(mode=0o700)
         trial = ProcessTrial(self._world, planned, folder, self._suite, self._variables)
         try:
-            slot, ended = await self._server.run(None, trial.job(), trial.hear)
+            ended = await self._server.run("act", trial.job(), trial.hear)
         except IsolationError as error:
             trial.stop()
             trial.clear()
@@ -112,28 +111,34 @@ class ProcessExecutor:
                 trial.clear()
             raise
         self._late.update(ended.from_disk)
-        release = _Release(self._server, trial, slot)
+
+        def release() -> None:
+            with contextlib.suppress(OSError):
+                trial.clear()
+
         try:
             if trial.has_workspace:  # there is something to walk through
-                return await asyncio.to_thread(trial.settle, ended, slot, release)
-            return trial.settle(ended, slot, release)
+                return await asyncio.to_thread(trial.settle, ended, release)
+            return trial.settle(ended, release)
         except BaseException:
             release()
             raise
 
     async def grade(self, planned: PlannedTrial, acted: Acted) -> Graded:
-        """Grade a trial in the slot that it ran in, each grader on its own copy of what the agent left."""
+        """Grade a trial in another process, each grader on its own copy of what the agent left."""
         if not self._world.graders:
             return Graded()
-        trial, slot = acted.final
         world = self._world
         with bench(world.judges, world.gateway, planned, world.limits) as judging:
-            grading = ProcessGrading(self._server, acted, trial, slot, judging)
-            grades = await self._graded(grading)
+            grading = ProcessGrading(self._server, acted, acted.final, judging)
+            try:
+                grades = await grading.run()
+            except IsolationError as error:
+                raise RunError(f"process isolation broke down: {error}") from error
         return Graded(grades, Usage() if judging is None else judging.usage, grading.missed)
 
     def stored(self, planned: PlannedTrial, kept: Stored) -> Acted:
-        """A trial of the record, for ``grade``: any slot will do."""
+        """A trial of the record, for ``grade``."""
         left = Left(self._world, planned, self._suite, self._variables, diff=kept.diff, lost=kept.lost)
 
         def release() -> None:
@@ -141,17 +146,7 @@ class ProcessExecutor:
                 with contextlib.suppress(OSError):
                     remove_tree(kept.workspace)
 
-        return as_acted(kept, (left, None), release)
-
-    async def _graded(self, grading: ProcessGrading) -> tuple[Grade, ...]:
-        slot = grading.slot
-        try:
-            return await grading.run()
-        except IsolationError as error:
-            raise RunError(f"process isolation broke down: {error}") from error
-        finally:
-            if grading.slot is not None and grading.slot is not slot:
-                self._server.give_back(grading.slot)
+        return as_acted(kept, left, release)
 
     async def close(self) -> None:
         """End all processes and remove all workspaces."""
@@ -162,20 +157,6 @@ class ProcessExecutor:
         self._server.stop()
         with contextlib.suppress(OSError):
             remove_tree(self._folder)
-
-
-class _Release:
-    """Gives the slot back and removes what was kept of the trial."""
-
-    def __init__(self, server: ServerThread, trial: ProcessTrial, slot: Slot) -> None:
-        self._server = server
-        self._trial = trial
-        self._slot = slot
-
-    def __call__(self) -> None:
-        self._server.give_back(self._slot)
-        with contextlib.suppress(OSError):
-            self._trial.clear()
 
 
 def host_variables(world: World) -> dict[str, str]:

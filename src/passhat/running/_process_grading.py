@@ -10,13 +10,13 @@ import msgspec
 
 from passhat.facts import ErrorInfo, Grade
 from passhat.graders import source_version
-from passhat.isolation import Ended, Job, Slot
+from passhat.isolation import Ended, Job
 from passhat.running._calling import DeadlinePassed
 from passhat.running._executor import Acted
 from passhat.running._grading import no_grade
 from passhat.running._process_orders import Graded, GradeOrder
 from passhat.running._process_trial import LOAD_SECONDS, Left, led_environ, process_limits
-from passhat.trial import ModelAccess
+from passhat.trial import ModelAccess, service_variables
 
 if TYPE_CHECKING:
     from passhat.running._judges import Bench
@@ -29,13 +29,10 @@ _decoder = msgspec.json.Decoder(Graded)
 class ProcessGrading:
     """The grades of one trial. A grader that hangs or ends its process costs its own grade, and a new process."""
 
-    def __init__(
-        self, server: ServerThread, acted: Acted, trial: Left, slot: Slot | None, bench: Bench | None = None
-    ) -> None:
+    def __init__(self, server: ServerThread, acted: Acted, trial: Left, bench: Bench | None = None) -> None:
         self.server = server
         self.acted = acted
         self.trial = trial
-        self.slot = slot
         self.bench = bench
         self.names: Sequence[str] = trial.world.grader_names
         self.grades: list[Grade] = []
@@ -44,7 +41,7 @@ class ProcessGrading:
     async def run(self) -> tuple[Grade, ...]:
         """One grade a grader, in order."""
         while len(self.grades) < len(self.names):
-            self.slot, ended = await self.server.run(self.slot, self._job(), self._hear)
+            ended = await self.server.run("grade", self._job(), self._hear)
             if len(self.grades) < len(self.names):
                 self._give_up(ended)
         return tuple(self.grades)
@@ -96,6 +93,7 @@ class ProcessGrading:
             before=self.trial.before,
             diff=None if self.trial.diff is None else dict(self.trial.diff),
             lost=dict(self.trial.lost),
+            services=planned.services,
             judge=None if self.bench is None else self.bench.model,
         )
         access = ModelAccess(world.gateway.base_url, world.gateway.process_key)
@@ -103,7 +101,7 @@ class ProcessGrading:
         return Job(
             entry="passhat.running._process_child:grade",
             payload=order,
-            environ=led_environ(self.trial.variables, access.environ()),
+            environ=led_environ(self.trial.variables, {**access.environ(), **service_variables(planned.services)}),
             confine=() if world.confine else None,
             seed=planned.seed,
             limits=process_limits(world, _OUTPUT),

@@ -10,11 +10,12 @@ import concurrent.futures
 import contextlib
 import threading
 from collections.abc import Callable, Coroutine
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
 from passhat.isolation import Ended, ForkServer, IsolationError, Job, ServerReport, ServerSpec, Slot
 
 T = TypeVar("T")
+Work = Literal["act", "grade"]
 _TRIES = 3  # slots that may be found dead, one after the other, before a job
 
 
@@ -25,7 +26,7 @@ class ServerThread:
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, name="passhat-isolation", daemon=True)
         self._server = ForkServer(spec)
-        self._idle: list[Slot] = []
+        self._idle: dict[Work, list[Slot]] = {"act": [], "grade": []}
 
     def start(self) -> ServerReport:
         """Start the server. Raises `IsolationError` and its kinds; nothing is left behind then."""
@@ -46,38 +47,33 @@ class ServerThread:
         self._thread.join()
         self._loop.close()
 
-    async def run(self, slot: Slot | None, job: Job, on_event: Callable[[bytes], None]) -> tuple[Slot, Ended]:
-        """Run a job in a slot, or in another one if that is dead or None; when it returns, the job's tree is gone.
+    async def run(self, work: Work, job: Job, on_event: Callable[[bytes], None]) -> Ended:
+        """Run a job in a free slot for that kind of work; when it returns, or is cancelled, the job's tree is gone.
 
-        A cancelled call ends the job, waits until it is gone, and gives the slot back.
+        Agents and graders never share a slot: what a supervisor was told stays in its memory, of which each of its
+        forks has a copy, and the orders for graders hold what no agent may see.
         """
-        return await self._there(self._run(slot, job, on_event))
+        return await self._there(self._run(work, job, on_event))
 
-    async def _run(self, slot: Slot | None, job: Job, on_event: Callable[[bytes], None]) -> tuple[Slot, Ended]:
+    async def _run(self, work: Work, job: Job, on_event: Callable[[bytes], None]) -> Ended:
         for last in range(1, _TRIES + 1):
-            if slot is None or not slot.alive:
-                slot = await self._free_slot()
+            slot = await self._free_slot(work)
             try:
-                return slot, await slot.run(job, on_event)
-            except asyncio.CancelledError:
-                self.give_back(slot)
-                raise
+                return await slot.run(job, on_event)
             except IsolationError:
                 if slot.alive or last == _TRIES:
                     raise
+            finally:
+                if slot.alive:
+                    self._idle[work].append(slot)
         raise AssertionError("unreachable")
 
-    async def _free_slot(self) -> Slot:
-        while self._idle:
-            slot = self._idle.pop()
+    async def _free_slot(self, work: Work) -> Slot:
+        while self._idle[work]:
+            slot = self._idle[work].pop()
             if slot.alive:
                 return slot
         return await self._server.slot()
-
-    def give_back(self, slot: Slot) -> None:
-        """Let another trial have the slot. Safe from any thread."""
-        if slot.alive:
-            self._idle.append(slot)
 
     async def _there(self, work: Coroutine[Any, Any, T]) -> T:
         """Await on the server's loop. A cancellation is passed on to there, and what it causes is waited for."""

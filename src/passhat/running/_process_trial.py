@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from passhat.facts import ErrorInfo, OutputText, Status, Transcript
-from passhat.isolation import Ended, Job, ProcessLimits, SealError, Slot, remove_tree, seal
+from passhat.isolation import Ended, Job, ProcessLimits, SealError, remove_tree, seal
 from passhat.running._calling import DeadlinePassed
 from passhat.running._executor import Acted
 from passhat.running._grading import diff_of
@@ -35,7 +35,7 @@ from passhat.running._process_orders import (
 )
 from passhat.running._session import limit_reached, model_that_answered, open_session, unused_notes
 from passhat.running._verdict import is_graded, status_of
-from passhat.trial import CLEARED, Recorder
+from passhat.trial import CLEARED, Recorder, service_variables
 
 if TYPE_CHECKING:
     from passhat.running._inline import World
@@ -110,12 +110,15 @@ class ProcessTrial:
             marks=bool(world.graders),
             seconds=limits.seconds,
             output_bytes=limits.output_bytes,
+            services=planned.services,
         )
         ready = limits.prepare_seconds
         return Job(
             entry="passhat.running._process_child:act",
             payload=order,
-            environ=led_environ(self.variables, self.session.access.environ()),
+            environ=led_environ(
+                self.variables, {**self.session.access.environ(), **service_variables(planned.services)}
+            ),
             home=self.folder / "home",
             confine=(self.folder,) if world.confine else None,
             seed=planned.seed,
@@ -182,7 +185,7 @@ class ProcessTrial:
 
     # ---- what it comes to
 
-    def settle(self, ended: Ended, slot: Slot, release: Callable[[], None]) -> Acted:
+    def settle(self, ended: Ended, release: Callable[[], None]) -> Acted:
         """What it was, by the evidence; and what is left for the graders."""
         self.stop()
         world = self.world
@@ -208,7 +211,7 @@ class ProcessTrial:
             notes=tuple(self.notes),
             workspace=workspace,
             diff=functools.partial(diff_of, workspace, self.before, world.template) if world.graders else None,
-            final=(Left(world, self.planned, self.suite, self.variables, self.before), slot),
+            final=Left(world, self.planned, self.suite, self.variables, self.before),
             release=release,
         )
 
