@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from passhat.facts import Judged
 from passhat.reporting._blocks import DIM, Page
 from passhat.reporting._text import clean, count, dollars, tokens
 from passhat.summary import JudgeRow, Judging, Report
@@ -9,6 +10,7 @@ from passhat.summary import JudgeRow, Judging, Report
 TITLE = "Judged by a model"
 _NAMES = 3
 _LABEL = 24
+_SAMPLES = 9
 
 
 def judging(page: Page, report: Report) -> None:
@@ -57,3 +59,17 @@ def _said(row: JudgeRow) -> str:
     if row.example is not None:
         beside.append(f"read first: {clean(row.example.task, 60)} #{row.example.trial}")
     return f"{text}; {'; '.join(beside)}" if beside else text
+
+
+def samples_of_judge(page: Page, judged: Judged) -> None:
+    """What each answer of a judge said and quoted; nothing where one answer says what the grade says."""
+    one = len(judged.samples) == 1 and not judged.samples[0].evidence
+    for sample in () if one else judged.samples[:_SAMPLES]:
+        quotes = " ".join(f"“{clean(quote, 100)}”" for quote in sample.evidence[:2])
+        order = f" ({sample.order})" if sample.order else ""
+        said = "  ".join(part for part in (clean(sample.reason, 200), quotes) if part)
+        page.line((f"{clean(sample.verdict, 40)}{order}  ", ""), (said, DIM), indent=6, hang=8)
+    if (more := len(judged.samples) - _SAMPLES) > 0:
+        page.line((f"… {count(more, 'more sample')}; see the trial's record", DIM), indent=6)
+    for note in judged.notes:
+        page.line((clean(note, 200), DIM), indent=6)

@@ -13,6 +13,7 @@ from passhat.reporting._blocks import BAD, DIM, GOOD, STRONG, WARN, Page
 from passhat.reporting._console import Look
 from passhat.reporting._events import Events
 from passhat.reporting._folding import TEXT, Cuts, Fold
+from passhat.reporting._judging import samples_of_judge
 from passhat.reporting._runs import verdict_text
 from passhat.reporting._text import clean, clean_block, count, dollars, seconds, tokens
 
@@ -160,12 +161,16 @@ def _grades(page: Page, record: TrialRecord) -> None:
         page.heading("Grades")
     for grade in record.grades:
         sign, style = ("!", WARN) if grade.passed is None else ("✓", GOOD) if grade.passed else ("✗", BAD)
+        if grade.passed is None and grade.judged is not None and grade.judged.verdict is not None:
+            sign, style = "·", DIM  # recorded, as it was meant
         said = clean_block(grade.error or grade.reason, TEXT)
         role = "" if grade.role.value == "required" else f" ({grade.role.value})"
         first, *rest = said.split("\n")
         page.bullet(sign, style, (clean(grade.name or "grader", 80), STRONG), (role, DIM), f"  {first}")
         for line in rest:
             page.line(line, indent=6)
+        if grade.judged is not None:
+            samples_of_judge(page, grade.judged)
 
 
 def _value(page: Page, cuts: Cuts, title: str, value: Any) -> None:
