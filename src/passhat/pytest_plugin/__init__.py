@@ -94,6 +94,11 @@ def pytest_make_collect_report(
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_finish(session: pytest.Session) -> None:
+    marked = [item for item in session.items if any(mark.name == "trials" for mark in item.own_markers)]
+    if marked:
+        from passhat.pytest_plugin._cases import refuse_late
+
+        refuse_late(marked)
     if TRIALS in session.config.stash:
         from passhat.pytest_plugin._start import begin
 

@@ -52,6 +52,8 @@ def without_group(nodeid: str) -> str:
 def make_trials(metafunc: pytest.Metafunc, mark: pytest.Mark) -> None:
     """Give a test n trials and a verdict."""
     config = metafunc.config
+    if not hasattr(pytest, "HIDDEN_PARAM"):
+        raise pytest.UsageError(f"@pytest.mark.trials needs pytest 8.4 or newer; this is pytest {pytest.__version__}")
     asked = read(mark, metafunc.definition.nodeid, config.getoption("passhat_trials"))
     _check_double(metafunc, asked)
     if TRIALS not in config.stash:
@@ -92,6 +94,21 @@ def _refuse_testcases(nodes: Iterable[Any]) -> None:
                 f"{node.nodeid}: @pytest.mark.trials can't repeat a unittest.TestCase method; "
                 "make it a plain class (setup_method works there) or a function"
             )
+
+
+def refuse_late(items: Iterable[pytest.Item]) -> None:
+    """Let tests fail that got the marker when their trials could no longer be made, instead of running them once."""
+
+    def refuse() -> None:
+        pytest.fail(
+            "@pytest.mark.trials came too late to repeat this test: put it on the function, the class or pytestmark "
+            "of the module, not on a pytest.param, and don't add it in a hook",
+            pytrace=False,
+        )
+
+    for item in items:
+        if TRIAL not in item.stash and CASE not in item.stash:
+            item.setup = refuse  # type: ignore[method-assign]
 
 
 def link(nodes: Iterable[Any]) -> None:
@@ -171,7 +188,10 @@ def _skip_what_costs(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Trials on a live model don't run unless somebody asked for them."""
     if config.getoption("passhat_trials") is not None or config.getoption("passhat_model") is not None:
         return
-    reason = "a live model costs money: run it with --trials N or --model PROVIDER/NAME, or mark it simulated=True"
+    reason = (
+        "a real model costs money: say --model PROVIDER/NAME, or --trials N for the model that the agent itself asks "
+        "for; mark the test simulated=True if no model is real"
+    )
     for item in items:
         trial = item.stash.get(TRIAL, None)
         case: Case | None = item.stash.get(CASE, None) if trial is None else trial.case

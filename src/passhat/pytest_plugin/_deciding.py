@@ -10,11 +10,12 @@ import pytest
 from _pytest._code.code import ReprFileLocation, TerminalRepr
 from _pytest._io import TerminalWriter
 
-from passhat.facts import Manifest, ModelSource
+from passhat.facts import ModelSource
 from passhat.pytest_plugin._cases import case_of, without_group
+from passhat.pytest_plugin._looks import Looks, describe_session
 from passhat.pytest_plugin._parts import FAILURES, Part
 from passhat.pytest_plugin._recording import Recording
-from passhat.pytest_plugin._verdict import CaseVerdict, TrialParts, decide_case
+from passhat.pytest_plugin._verdict import CaseVerdict, TrialParts, decide_case, load_ahead
 
 _LISTED = 50  # from here on only cases that did not pass are listed
 
@@ -63,24 +64,21 @@ class Deciding:
     def __init__(self, config: pytest.Config, session: pytest.Session, ids: Iterable[str]) -> None:
         self._config = config
         self._session = session
-        self._cases: dict[str, _Case] = {}
+        self.cases: dict[str, _Case] = {}
         self._verdicts: dict[str, CaseVerdict] = {}
-        self._manifest = Manifest(
-            run_id="",
-            suite=f"pytest {config.rootpath.name}",
-            kind="regression",
-            seed=config.getoption("passhat_seed") or 0,
-            model_requested=config.getoption("passhat_model"),
-        )
-        self._recording = Recording(config, self._manifest)
+        manifest = describe_session(config)
+        self._looks = Looks(config, manifest)
+        self._recording = Recording(config, manifest)
         known = {without_group(name) for name in ids}
         self._trials: dict[str, tuple[_Case, int]] = {}  # by node id
         for name in ids:
             found = case_of(name)
             if found is not None and found[0] in known:
-                case = self._cases.setdefault(found[0], _Case(found[0]))
+                case = self.cases.setdefault(found[0], _Case(found[0]))
                 case.expected.add(found[1])
                 self._trials[name] = case, found[1]
+        if self.cases:
+            load_ahead()
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
@@ -88,7 +86,7 @@ class Deciding:
         if data is not None:
             part = data if isinstance(data, Part) else Part.unpacked(data)
             report.__dict__["passhat_kind"] = part.kind
-            case = self._cases.get(part.case)
+            case = self.cases.get(part.case)
             if case is not None and not case.over:
                 if not case.trials:
                     case.location = _case_location(report.location, part.case)
@@ -125,8 +123,10 @@ class Deciding:
     def _decided(self, case: _Case) -> CaseVerdict:
         trials = [case.trials[number] for number in sorted(case.trials)]
         source = next((part.source for trial in trials for part in trial.parts if part.source != "unseen"), "unseen")
+        first = trials[0].parts[0]
+        looks = self._looks.at(first.gate, first.task or case.name, first.arm)
         policy = self._config.getoption("passhat_undecided")
-        return decide_case(case.name, trials, policy, msgspec.convert(source, ModelSource))
+        return decide_case(case.name, trials, policy, msgspec.convert(source, ModelSource), looks)
 
     def _report(self, case: _Case, verdict: CaseVerdict) -> None:
         self._verdicts[case.name] = verdict
@@ -202,7 +202,8 @@ class Deciding:
 
     @pytest.hookimpl(trylast=True)
     def pytest_sessionfinish(self) -> None:
-        self._recording.close(self._cases, whole=all(case.over for case in self._cases.values()))
+        whole = all(case.over for case in self.cases.values())
+        self._recording.close(self.cases, whole=whole, files=self._looks.manifest().files)
 
 
 def _case_location(location: tuple[str, int | None, str], case: str) -> tuple[str, int | None, str]:

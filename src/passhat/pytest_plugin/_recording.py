@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-import msgspec
 import pytest
 
-from passhat import __version__
 from passhat.facts import Manifest, PasshatError, Transcript, TrialRecord
 from passhat.pytest_plugin._environment import host_environment
-from passhat.running._models import secrets_of
-from passhat.running._seen import Seen
+from passhat.running import Seen, secrets_of
 
 if TYPE_CHECKING:
     from passhat.pytest_plugin._verdict import TrialParts
@@ -22,12 +20,17 @@ if TYPE_CHECKING:
 _SECONDS = 0.25  # what a crash of the reporting process may cost
 
 
+def root_of(config: pytest.Config) -> Path:
+    """Where the runs of this project's sessions are."""
+    return config.rootpath / str(config.getini("passhat_dir"))
+
+
 class Recording:
     """Writes each trial when it ends. A directory that can't be written costs the record, never the session."""
 
     def __init__(self, config: pytest.Config, manifest: Manifest) -> None:
-        self._root = config.rootpath / config.getini("passhat_dir")
-        self._manifest = msgspec.structs.replace(manifest, passhat=__version__, isolation="inline")
+        self._root = root_of(config)
+        self._manifest = manifest
         self._writer: RunWriter | None = None
         self._pending: list[TrialParts] = []
         self._wrote = 0.0
@@ -71,7 +74,7 @@ class Recording:
             rows.append((trial.record(), transcript if transcript.events else None))
         self._writer.extend(rows)
 
-    def close(self, cases: Iterable[str], *, whole: bool) -> None:
+    def close(self, cases: Iterable[str], *, whole: bool, files: Mapping[str, str]) -> None:
         """Finish the record; ``cases`` are in the order of collection, ``whole`` says that each had its verdict."""
         places = [self._place[case] for case in cases if case in self._place]
         self._write()
@@ -84,6 +87,7 @@ class Recording:
                 trials=max(self._n.values(), default=1),
                 arms=tuple(dict.fromkeys(arm for _, arm in places)) or ("",),
                 model_source=self._seen.source,
+                files=files,
                 **self._seen.fields(),
             )
         except (PasshatError, OSError) as error:

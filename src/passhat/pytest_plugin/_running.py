@@ -65,16 +65,31 @@ class Running:
         self._soften(item, report, part)
         return report
 
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_exception_interact(
+        self, node: pytest.Item | pytest.Collector, call: pytest.CallInfo[Any], report: Any
+    ) -> Generator[None, object, object]:
+        """A debugger shows where the trial failed, and not our line about it."""
+        softened = report.longrepr
+        if isinstance(node, pytest.Item) and call.excinfo is not None and trial_of(node) is not None:
+            report.longrepr = node.repr_failure(call.excinfo)
+        try:
+            return (yield)
+        finally:
+            report.longrepr = softened
+
     def _wrap(self, item: pytest.Item, trial: ItemTrial) -> None:
         """Give the trial's set-up and body their own random numbers, after any plugin that sets the same for all."""
         seed = trial.seed(self._seed)
         setup, body = item.setup, item.runtest
 
         def set_up() -> None:
+            __tracebackhide__ = True
             reseed(seed)
             setup()
 
         def run() -> None:
+            __tracebackhide__ = True
             reseed(seed + 1)
             trial.running = True
             try:

@@ -67,5 +67,10 @@ def _decide(config: pytest.Config, ids: list[str]) -> None:
     from passhat.pytest_plugin._deciding import Deciding
 
     reporter: Any = Deciding(config, config.stash[SESSION], ids)
+    if reporter.cases and config.getoption("dist", "no") == "each":
+        raise pytest.UsageError(
+            "--dist each runs every trial once in every worker, so a test would get several times its n trials under "
+            "one name; run tests with trials under --dist load, and each environment as a session of its own"
+        )
     config.stash[REPORTER] = reporter
     config.pluginmanager.register(reporter, "passhat-deciding")

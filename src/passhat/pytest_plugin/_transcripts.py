@@ -12,7 +12,7 @@ import pytest
 from passhat.facts import Message, ModelCall, Transcript
 from passhat.pytest_plugin._environment import host_environment
 from passhat.pytest_plugin._keys import EVIDENCE, FAILED
-from passhat.running._models import secrets_of
+from passhat.running import secrets_of
 
 _MESSAGES = 4
 

@@ -11,6 +11,7 @@ from typing import Literal
 import msgspec
 
 from passhat.facts import ErrorInfo, Grade, Manifest, ModelSource, Status, Transcript, TrialRecord, Usage, decide
+from passhat.pytest_plugin._explaining import explain
 from passhat.pytest_plugin._marks import EVERY
 from passhat.pytest_plugin._parts import FAILURES, Kind, Part
 from passhat.suite import Gate
@@ -156,10 +157,20 @@ class CaseVerdict:
     report: Report | None = None
 
 
+def load_ahead() -> None:
+    """Load now what a verdict needs: inside a trial it would count against the trial's own time limit."""
+    import passhat.records  # noqa: F401
+
+    _report_on_counts((((Status.COMPLETED, True), 1),), "pass@1 >= 0.01", "fail", "unseen", 1)
+
+
 def decide_case(
-    case: str, trials: Sequence[TrialParts], undecided: str | None, source: ModelSource = "unseen"
+    case: str, trials: Sequence[TrialParts], undecided: str | None, source: ModelSource = "unseen", looks: int = 1
 ) -> CaseVerdict:
-    """Judge a case whose trials have all ended; ``undecided`` is the session's own policy, which beats the marker's."""
+    """Judge a case whose trials have all ended; ``undecided`` is the session's own policy, which beats the marker's.
+
+    ``looks`` says which look at its gate this is.
+    """
     first = trials[0].parts[0]
     broken = next((part for trial in trials for part in trial.parts if part.kind == "broken"), None)
     if broken is not None:
@@ -169,28 +180,31 @@ def decide_case(
     if not counted:
         reason = next((trial.worst().message for trial in trials), "")
         return CaseVerdict("skipped", reason or "all trials were skipped", reason)
-    report = _report(counted, first.gate, undecided or first.undecided or "fail", source)
+    report = _report(counted, first.gate, undecided or first.undecided or "fail", source, looks)
     verdict = _judged(first, report, trials)
     return _expected_to_fail(verdict, trials)
 
 
-def _report(records: Sequence[TrialRecord], gate: str | None, policy: str, source: ModelSource) -> Report:
+def _report(
+    records: Sequence[TrialRecord], gate: str | None, policy: str, source: ModelSource, looks: int = 1
+) -> Report:
     """What the summary says of one case, as a run of its own."""
     if gate is None or Gate.parse(gate).rate in _COUNTED:
         counts = Counter((record.status, record.passed) for record in records)
-        return _report_on_counts(tuple(sorted(counts.items(), key=repr)), gate, policy, source)
-    return _summed([msgspec.structs.replace(record, task="case", arm="") for record in records], gate, policy, source)
+        return _report_on_counts(tuple(sorted(counts.items(), key=repr)), gate, policy, source, looks)
+    alone = [msgspec.structs.replace(record, task="case", arm="") for record in records]
+    return _summed(alone, gate, policy, source, looks)
 
 
 @functools.lru_cache(4096)
-def _report_on_counts(counts: _Counts, gate: str | None, policy: str, source: ModelSource) -> Report:
+def _report_on_counts(counts: _Counts, gate: str | None, policy: str, source: ModelSource, looks: int) -> Report:
     """Cases with equal counts get equal reports, as long as nothing but counts is asked for."""
     outcomes = [outcome for outcome, count in counts for _ in range(count)]
     records = [TrialRecord("case", number, *outcome) for number, outcome in enumerate(outcomes)]
-    return _summed(records, gate, policy, source)
+    return _summed(records, gate, policy, source, looks)
 
 
-def _summed(records: Sequence[TrialRecord], gate: str | None, policy: str, source: ModelSource) -> Report:
+def _summed(records: Sequence[TrialRecord], gate: str | None, policy: str, source: ModelSource, looks: int) -> Report:
     manifest = Manifest(
         run_id="",
         suite="case",
@@ -199,6 +213,7 @@ def _summed(records: Sequence[TrialRecord], gate: str | None, policy: str, sourc
         task_ids=("case",),
         trials=len(records),
         gates=() if gate is None else (gate,),
+        looks=looks,
     )
     return summarize(manifest, records, ks=(), undecided=policy, planned=len(records))
 
@@ -220,9 +235,11 @@ def _judged(first: Part, report: Report, trials: Sequence[TrialParts]) -> CaseVe
     if first.gate is not None:
         gate = report.gates[0]
         properties["verdict"] = gate.verdict
+        properties["looks"] = str(gate.looks)
         outcome = "passed" if report.exit_code == ExitCode.FINE else "failed"
-        headline = f"gate {gate.gate} is {gate.verdict}: {headline}"
-        explanation = gate.message
+        look = f" at look {gate.looks} on this code" if gate.looks > 1 else ""
+        headline = f"gate {gate.gate} is {gate.verdict}{look}: {headline}"
+        explanation = explain(gate, row) if outcome == "failed" else ""
     elif first.rule == EVERY:
         outcome = "passed" if row.c == row.n and not row.missing else "failed"
         explanation = (
