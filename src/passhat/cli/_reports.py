@@ -39,9 +39,13 @@ class Judging:
 
     def of_run(self, reader: RunReader, *, grades: str | None = None, arm: str | None = None) -> Report:
         """The report of a run directory."""
+        import msgspec
+
         from passhat.summary import EarlierLooks, summarize
 
         manifest = reader.manifest
+        if grades is not None and (again := reader.metrics(grades=grades)):
+            manifest = msgspec.structs.replace(manifest, metrics=again)
         records, labels = reader.trials(grades=grades), reader.labels()
         looks = EarlierLooks(manifest, reader.path.parent.parent).of((*manifest.gates, *self.gates), arm=arm)
         options = self._options(manifest.gates)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import msgspec
 
-from passhat.facts import Label, Manifest, Transcript, TrialRecord, standing
+from passhat.facts import Label, Manifest, MetricValue, Transcript, TrialRecord, standing
 from passhat.records._disk import open_private
 from passhat.records._errors import BadRecord, disk_error
 from passhat.records._format import (
@@ -121,6 +121,10 @@ class RunReader:
         """The regrades of this run, oldest first."""
         heads = [read_head(path) for path in (self.path / REGRADES).glob("*.jsonl")]
         return sorted(heads, key=lambda head: (head.at, head.id))
+
+    def metrics(self, *, grades: str | None = None) -> dict[str, tuple[MetricValue, ...]]:
+        """What the suite's metrics said, by arm: when the run ended, or when it was graded again."""
+        return self.manifest.metrics if grades is None else read_head(self._regrade_path(grades)).metrics
 
     def _regrade_path(self, name: str) -> Path:
         path = self.path / REGRADES / f"{Path(name).name}.jsonl"

@@ -6,14 +6,14 @@ import contextlib
 import datetime
 import os
 import secrets
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from types import TracebackType
 from typing import Any
 
 import msgspec
 
-from passhat.facts import RULES, SCHEMA, Grade, Grading, Status, TrialRecord
+from passhat.facts import RULES, SCHEMA, Grade, Grading, MetricValue, Status, TrialRecord
 from passhat.records._disk import make_folder, open_private, sync_folder, write_all
 from passhat.records._encode import SafeEncoder
 from passhat.records._errors import BadRecord, RecordError, disk_error
@@ -29,7 +29,8 @@ NOT_JUDGED = "not judged again: "
 class RegradeHead(msgspec.Struct, frozen=True, kw_only=True):
     """The first line: which graders (name -> hash of source) judged which run, and when (UTC, ISO 8601).
 
-    ``only`` names those that judged anew, where others kept the grades that they gave in the run.
+    ``only`` names those that judged anew, where others kept the grades that they gave in the run. ``metrics`` is what
+    the suite's metrics said then, by arm: the report by this regrade shows it in place of the run's own.
     """
 
     id: str
@@ -38,6 +39,7 @@ class RegradeHead(msgspec.Struct, frozen=True, kw_only=True):
     at: str = ""
     only: tuple[str, ...] = ()
     isolation: str = ""
+    metrics: dict[str, tuple[MetricValue, ...]] = {}
     schema: int = SCHEMA
 
 
@@ -73,6 +75,7 @@ class RegradeWriter:
         *,
         only: tuple[str, ...] = (),
         isolation: str = "",
+        metrics: Mapping[str, tuple[MetricValue, ...]] | None = None,
         redact: Iterable[str] = (),
         now: Callable[[], datetime.datetime] = utc_now,
     ) -> RegradeWriter:
@@ -91,7 +94,15 @@ class RegradeWriter:
                 raise disk_error(error, path, "The run is as it was") from error
             break
         stamp = moment.isoformat(timespec="milliseconds")
-        head = RegradeHead(id=name, run_id=run_id, graders=graders, at=stamp, only=only, isolation=isolation)
+        head = RegradeHead(
+            id=name,
+            run_id=run_id,
+            graders=graders,
+            at=stamp,
+            only=only,
+            isolation=isolation,
+            metrics=dict(metrics or {}),
+        )
         writer = cls(head, path, descriptor, SafeEncoder(redact))
         try:
             writer._write(writer.head)

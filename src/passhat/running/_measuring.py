@@ -20,6 +20,7 @@ from passhat.trial import FinishedTrial
 if TYPE_CHECKING:
     from passhat.facts import Manifest
     from passhat.records import RunReader
+    from passhat.suite import Suite
 
 Values = dict[str, tuple[MetricValue, ...]]
 SECONDS = 600.0  # for one metric over all trials of one arm
@@ -207,6 +208,25 @@ def _grouped(task: Task, key: tuple[str, str], *, shared: bool) -> Task:
 def measuring_of(metrics: Sequence[Callable[..., Any]], tasks: Sequence[Task]) -> Measuring | None:
     """The measuring of a run; None for a suite without metrics."""
     return Measuring(tuple(metrics), tuple(tasks)) if metrics else None
+
+
+def measured_again(reader: RunReader, suite: Suite, tasks: Sequence[Task]) -> Values:
+    """What the suite's metrics say now of a run that is over; tasks that ask something else now are left out."""
+    from passhat.running._run import on_thread
+
+    known, asked = set(reader.manifest.task_ids), reader.manifest.input_hashes
+    same = [task for task in tasks if task.id in known and asked.get(task.id, task.input_hash) == task.input_hash]
+    measuring = measuring_of(suite.metrics, same)
+    if measuring is None:
+        return {}
+    found: Values = {}
+
+    async def measure() -> None:
+        found.update(await measuring.values(reader))
+
+    if on_thread(measure, lambda: None):
+        raise KeyboardInterrupt
+    return found
 
 
 def changes(measuring: Measuring | None, manifest: Manifest) -> Mapping[str, Any]:
