@@ -11,7 +11,9 @@ from typing import Any
 
 import pytest
 
+import passhat
 from passhat import FinishedTrial, Suite, Task, Trial, metrics
+from passhat.cli._reports import Judging
 from passhat.facts import ModelCall, Status
 from passhat.graders import exact
 from passhat.metrics import MetricValue
@@ -284,3 +286,19 @@ def test_a_metric_that_changed_gives_another_version(run_here: RunHere) -> None:
 def test_what_is_no_metric_is_refused(given: Any, message: str) -> None:
     with pytest.raises(SuiteError, match=message):
         Suite("s", tasks=tasks_of(2), agent=route, metrics=given)
+
+
+def test_grading_again_measures_again_beside_the_run(run_here: RunHere) -> None:
+    strict = metrics.mean("right", lambda trial: trial.output == trial.task.expected)
+    run = run_here(suite_of(strict))
+    lenient = metrics.mean("right", lambda trial: trial.output in (trial.task.expected, "other"))
+    found = passhat.regrade(run.path, suite_of(lenient))
+    (before,), (after,) = run.reader.metrics()[""], run.reader.metrics(grades=found.id)[""]
+    assert 0 < (before.value or 0) < 1
+    assert (after.value, after.trials) == (1.0, 36)
+    assert Judging().of_run(run.reader).metrics == (before,)
+    assert Judging().of_run(run.reader, grades=found.id).metrics == (after,)
+    assert before.version != after.version
+    changed = [Task(task.id, input={**task.input, "more": 1}, expected=task.expected) for task in tasks_of(9)[:4]]
+    other = passhat.regrade(run.path, suite_of(lenient, tasks=[*changed, *tasks_of(9)[4:]]))
+    assert run.reader.metrics(grades=other.id)[""][0].tasks == 5

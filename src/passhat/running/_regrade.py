@@ -17,6 +17,7 @@ from passhat.running._asked import Asked
 from passhat.running._entrance import Entrance
 from passhat.running._errors import RegradeInterrupted, RunError
 from passhat.running._in_order import in_order
+from passhat.running._measuring import measured_again
 from passhat.running._models import led_to
 from passhat.running._progress import Board, Progress
 from passhat.running._regraded import Changes, Regraded, grader_words, rates_of
@@ -52,9 +53,10 @@ def regrade(
 
     ``which`` is the run's path, its id or a unique part of it, or "last". ``graders`` names those to ask, all unless
     given; the others keep the grades that they gave in the run. No agent runs and the run stays as it is: the new
-    grades are in a file of their own in ``regrades/``, and `passhat report RUN --grades ID` shows the run by them. A
-    trial whose workspace or transcript is lost is judged by graders that don't look at it; where one does, and where
-    what the task asks has changed, the trial can't be judged again and has no verdict.
+    grades are in a file of their own in ``regrades/``, with what the suite's metrics say now, and `passhat report RUN
+    --grades ID` shows the run by them. A trial whose workspace or transcript is lost is judged by graders that don't
+    look at it; where one does, and where what the task asks has changed, the trial can't be judged again and has no
+    verdict.
 
     ``isolation`` is the run's unless given; ``judge_model`` is PROVIDER/NAME. ``cassette`` replays recorded answers of
     judges. Ctrl-C keeps what was judged so far and raises `RegradeInterrupted`, which has the result. Raises `RunError`
@@ -98,7 +100,13 @@ def _job(reader: RunReader, suite: Suite, asked: Asked, graders: Sequence[str]) 
         undo.callback(trials.close)
         used = {**manifest.graders, **{name: now[name] for name in chosen}} if chosen else now
         writer = RegradeWriter.create(
-            reader.path, manifest.run_id, used, only=chosen, isolation=executor.isolation, redact=setup.secrets
+            reader.path,
+            manifest.run_id,
+            used,
+            only=chosen,
+            isolation=executor.isolation,
+            metrics=measured_again(reader, suite, setup.tasks),
+            redact=setup.secrets,
         )
         undo.callback(writer.close)
         job = RegradeJob(
