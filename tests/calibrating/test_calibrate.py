@@ -204,7 +204,8 @@ def test_unequal_chances_are_weighed() -> None:
         labels = made.labels(rng.choice(hard, 30, replace=False), sample="weighted", probability=30 / 60)
         labels += made.labels(rng.choice(easy, 30, replace=False), sample="weighted", probability=30 / 240)
         found = calibrate(labelled(made, labels), JUDGE).correction.corrected
-        plain = calibrate(labelled(made, [msgspec.structs.replace(x, probability=None) for x in labels]), JUDGE)
+        alike = [msgspec.structs.replace(label, sample="random", probability=None) for label in labels]
+        plain = calibrate(labelled(made, alike), JUDGE)
         assert found is not None
         assert plain.correction.corrected is not None
         errors.append(found.estimate - made.rate)
@@ -213,6 +214,25 @@ def test_unequal_chances_are_weighed() -> None:
     assert abs(np.mean(errors)) < 0.02
     assert np.mean(naive) < -0.05
     assert held / 60 >= 0.93 - 3.1 * 0.033
+
+
+def test_of_several_samples_the_largest_speaks_for_the_rest() -> None:
+    """Trials that passed as a whole were drawn apart, from a part of the run: they bend nothing."""
+    errors = []
+    for seed in range(40):
+        made, rng = world(seed), np.random.default_rng(seed)
+        whole = made.judge & (rng.random(made.judge.shape) < np.where(made.human, 1.0, 0.3))  # other graders fail some
+        records = [
+            msgspec.structs.replace(record, passed=bool(whole.flat[place]))
+            for place, record in enumerate(made.records())
+        ]
+        passed = rng.choice([place for place in range(300) if whole.flat[place]], 50, replace=False)
+        labels = made.labels(passed, probability=50 / int(whole.sum()))
+        everywhere = made.labels(rng.choice(300, 80, replace=False), probability=80 / 300)
+        found = calibrate(Labelled("run", records, [*labels, *everywhere]), JUDGE)
+        assert found.correction.corrected is not None
+        errors.append(found.correction.corrected.estimate - made.rate)
+    assert abs(np.mean(errors)) < 0.02
 
 
 def test_a_random_sample_that_is_none_is_found_out() -> None:

@@ -7,6 +7,7 @@ given the chosen ones, they are a random sample of the others.
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import NamedTuple
 
@@ -27,24 +28,28 @@ class Weighed(NamedTuple):
 
 
 def weigh(trials: Sequence[JudgedTrial]) -> list[Weighed]:
-    """Give each drawn trial the weight 1 / probability (1 for all where the probabilities are equal).
+    """Give each trial of the largest sample the weight 1 / probability (1 where each had the same chance).
 
-    Where some drawn trials lack a probability that others have, they speak for themselves alone.
+    Labels of one probability are one sample, those of a weighted plan another. Of several samples, whose trials may
+    have been drawn from different parts of the run, the largest speaks for the rest, and the others for themselves.
     """
-    drawn = [each for each in trials if _clear(each) and each.drawn]
-    chances = {each.probability for each in drawn}
-    equal = len(chances) < 2
+    clear = [each for each in trials if _clear(each)]
+    samples = Counter(_sample(each) for each in clear if each.drawn)
+    largest = max(samples, key=samples.__getitem__, default=None)
 
     def weight(trial: JudgedTrial) -> float | None:
         if not _clear(trial):
             return None
-        if not trial.drawn:
+        if not trial.drawn or _sample(trial) != largest:
             return 0.0
-        if equal:
-            return 1.0
-        return 1 / trial.probability if trial.probability else 0.0
+        return 1 / trial.probability if trial.sample == "weighted" and trial.probability else 1.0
 
     return [Weighed(trial, weight(trial)) for trial in trials]
+
+
+def _sample(trial: JudgedTrial) -> tuple[str, object]:
+    """The sample to which a drawn trial belongs; a weighted one has all its probabilities, if it tells them."""
+    return trial.sample, trial.probability if trial.sample == "random" else trial.probability is None
 
 
 def _clear(trial: JudgedTrial) -> bool:

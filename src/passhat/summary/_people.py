@@ -71,8 +71,8 @@ def _short(value: object) -> str:
 class JudgedTrial(NamedTuple):
     """A trial that the grader passed or failed, and what people say of it; ``people`` is None where nobody read it.
 
-    ``drawn``: it was read because chance chose it, with ``probability`` (None: the same for all). Else somebody, or a
-    rule, chose it, or nobody read it.
+    ``sample``: chance chose it, each trial alike ("random") or not ("weighted"), with ``probability`` (None: unknown).
+    Empty where somebody, or a rule, chose it, or nobody read it.
     """
 
     arm: str
@@ -84,9 +84,14 @@ class JudgedTrial(NamedTuple):
     passed: bool | None
     version: JudgeVersion
     people: PeopleSay | None
-    drawn: bool
+    sample: str
     probability: float | None
     blind: bool
+
+    @property
+    def drawn(self) -> bool:
+        """Whether chance chose it for reading."""
+        return bool(self.sample)
 
 
 class JudgedTrials(NamedTuple):
@@ -159,7 +164,8 @@ def _alone(record: TrialRecord, grade: Grade) -> bool:
 
 
 def _trial(record: TrialRecord, grade: Grade, said: Sequence[Label]) -> JudgedTrial:
-    drawn = bool(said) and all(label.sample in _DRAWN for label in said)
+    samples = {label.sample for label in said}
+    sample = min(samples, default="") if samples <= set(_DRAWN) else ""
     chances = {label.probability for label in said}
     return JudgedTrial(
         arm=record.arm,
@@ -171,8 +177,8 @@ def _trial(record: TrialRecord, grade: Grade, said: Sequence[Label]) -> JudgedTr
         passed=record.passed,
         version=JudgeVersion.of(grade),
         people=_majority(said),
-        drawn=drawn,
-        probability=chances.pop() if drawn and len(chances) == 1 else None,
+        sample=sample,
+        probability=chances.pop() if sample and len(chances) == 1 else None,
         blind=bool(said) and all(label.blind for label in said),
     )
 
