@@ -35,7 +35,8 @@ def render_expected(suite: str, expected: Expected) -> str:
 def _judged(expected: Expected) -> str:
     names = ", ".join(clean(name, 60) for name in expected.judge_models)
     calls = f"{_known(expected.judge_calls)}{_most(expected.most_judge_calls)}"
-    return f"  judge calls  {calls}, {dollars(expected.judge_dollars)}; {names}"
+    price = "price unknown" if expected.judge_dollars is None else dollars(expected.judge_dollars)
+    return f"  judge calls  {calls}, {price}; {names}"
 
 
 def _known(value: int | None) -> str:

@@ -1,0 +1,149 @@
+"""What a report, and one trial's page, say of judges."""
+
+from __future__ import annotations
+
+import json
+import re
+
+import msgspec
+import pytest
+
+from passhat.facts import Grade, Judged, JudgeSample, Manifest, Role, Status, TrialRecord, Usage
+from passhat.reporting import render_expected, render_html, render_markdown, render_terminal, render_trial
+from passhat.running import Expected
+from passhat.summary import Report, summarize
+
+
+def judged(*words: str, verdict: str | None = None, notes: tuple[str, ...] = (), reason: str = "so") -> Judged:
+    samples = tuple(JudgeSample(word, reason, (), "openai/judge", "judge-2026-11") for word in words)
+    return Judged(
+        kind="rubric",
+        over="answer",
+        models=("openai/judge",),
+        rubric="r",
+        prompt="p",
+        verdict=verdict,
+        samples=samples,
+        usage=Usage(len(words), 100, 0, 10, 0, 0.01),
+        notes=notes,
+    )
+
+
+def trial(number: int, grade: Grade, *, calls: int = 3, status: Status = Status.COMPLETED) -> TrialRecord:
+    usage = Usage(calls, 100 * calls, 0, 10 * calls, 0, 0.01 * calls)
+    return TrialRecord(
+        task="t",
+        trial=number,
+        status=status,
+        passed=grade.passed,
+        grades=(grade,),
+        usage=Usage(1, 5, 0, 5, 0, 0.5),
+        judge_usage=usage,
+    )
+
+
+GRADES = (
+    Grade(True, name="polite", judged=judged("pass", "pass", "fail", verdict="pass")),
+    Grade(True, name="polite", judged=judged("pass", "pass", "pass", verdict="pass", notes=("answer: cut",))),
+    Grade(False, name="polite", judged=judged("fail", "fail", "fail", verdict="fail")),
+    Grade(None, "no verdict", name="polite", judged=judged("pass", "fail", "unknown")),
+    Grade(None, error="the judge's provider failed", name="polite", judged=judged("pass")),
+)
+
+
+@pytest.fixture
+def report() -> Report:
+    statuses = [Status.COMPLETED] * 3 + [Status.UNRESOLVED, Status.GRADER_ERROR]
+    records = [trial(n, grade, status=s) for n, (grade, s) in enumerate(zip(GRADES, statuses, strict=True))]
+    manifest = Manifest(
+        run_id="r",
+        suite="s",
+        trials=5,
+        task_ids=("t",),
+        graders={"polite": "v"},
+        judge_models=("openai/judge",),
+        judge_source="live",
+        model_source="live",
+    )
+    return summarize(manifest, records)
+
+
+def test_the_report_keeps_judges_apart_and_counts_what_they_leave_open(report: Report) -> None:
+    found = report.judging
+    assert found is not None
+    assert (found.model_calls, found.tokens, found.reported) == (15, 1650, {"judge-2026-11": 13})
+    assert found.dollars == pytest.approx(0.15)
+    assert (report.usage.model_calls, report.usage.dollars) == (5, 2.5)
+    (row,) = found.judges
+    assert (row.judged, row.verdicts, row.unresolved, row.errors) == (5, {"pass": 2, "fail": 1}, 1, 1)
+    assert (row.disputed, row.altered) == (2, 1)
+    assert row.example is not None
+    assert row.example.trial == 3
+
+
+def test_every_way_to_show_a_report_shows_them(report: Report) -> None:
+    said = "5 trials: 2 pass, 1 fail, 1 unresolved, for people, 1 error without a verdict"
+    for text in (
+        render_terminal(report, width=200),
+        render_markdown(report),
+        re.sub(r"\s+", " ", render_html(report)),
+    ):
+        assert said in text
+        assert "openai/judge; answered as judge-2026-11" in text.replace("\\", "")
+        assert "15 calls" in text
+        assert "not part of what the agent spent" in text
+    assert json.loads(report.to_json())["judging"]["judges"][0]["unresolved"] == 1
+
+
+def test_a_narrow_terminal_wraps_them(report: Report) -> None:
+    assert all(len(line) <= 60 for line in render_terminal(report, width=60).splitlines())
+
+
+def test_without_judges_there_is_no_word_of_them() -> None:
+    report = summarize(Manifest(run_id="r", suite="s"), [trial(0, Grade(True, name="g"), calls=0)])
+    assert report.judging is None
+    assert "Judged by a model" not in render_terminal(report) + render_markdown(report) + render_html(report)
+
+
+def test_a_label_that_is_only_recorded_is_no_row_of_the_graders_and_not_unknown() -> None:
+    recorded = Grade(None, "warm", name="tone", role=Role.ADVISORY, judged=judged("warm", verdict="warm"))
+    record = trial(0, recorded)
+    report = summarize(Manifest(run_id="r", suite="s"), [record])
+    assert report.graders == ()
+    assert report.judging is not None
+    assert report.judging.judges[0].verdicts == {"warm": 1}
+    assert "· tone (advisory)  warm" in render_trial(record, None)
+
+
+def test_a_trial_shows_each_sample_with_its_quotes_and_nothing_of_it_touches_the_terminal() -> None:
+    samples = (
+        JudgeSample("pass", "kind\x1b[2J", ("thank\u202eyou",), "openai/judge"),
+        JudgeSample("fail", "rude", (), "openai/judge"),
+    )
+    base = judged("pass", notes=("answer: 3 characters left out",))
+    grade = Grade(None, "no verdict", name="polite", judged=msgspec.structs.replace(base, samples=samples))
+    text = render_trial(trial(0, grade, status=Status.UNRESOLVED), None)
+    assert "pass  kind\\x1b[2J  “thank\\u202eyou”" in text
+    assert "fail  rude" in text
+    assert "answer: 3 characters left out" in text
+    assert "\x1b" not in text
+
+
+def test_a_dry_run_names_the_judge_and_its_calls() -> None:
+    expected = Expected(
+        tasks=2,
+        trials=10,
+        model="openai/m",
+        source="live",
+        model_calls=None,
+        tokens=None,
+        dollars=None,
+        seconds=None,
+        based_on=None,
+        most_calls=100,
+        most_dollars=None,
+        judge_models=("openai/judge",),
+        judge_calls=30,
+        most_judge_calls=1000,
+    )
+    assert "judge calls  30  (at most 1,000), price unknown; openai/judge" in render_expected("s", expected)
