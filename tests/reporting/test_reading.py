@@ -84,8 +84,10 @@ def test_every_form_of_the_report_has_the_reading(read_report: Report) -> None:
 
 
 def test_a_report_that_nobody_read_has_no_such_block(report: Report) -> None:
-    for text in (render_terminal(report), render_markdown(report), render_html(report)):
-        assert "Transcripts read" not in text
+    unread = summarize(report.run, [TrialRecord("refund", 0, Status.COMPLETED, False)], labels=[])
+    for each in (report, unread):
+        for text in (render_terminal(each), render_markdown(each), render_html(each)):
+            assert "Transcripts read" not in text
 
 
 def test_raters_are_shown_by_tag_and_with_what_each_said_where_they_differ() -> None:

@@ -182,6 +182,16 @@ def test_the_last_verdict_can_be_taken_back_and_a_trial_skipped(write_run: Write
     assert [label.withdrawn for label in RunReader(run).labels(every=True)] == [False, True, False]
 
 
+def test_the_tail_of_a_pasted_note_judges_nothing(write_run: Write, terminal: Open) -> None:
+    run = write_run(FOUR)
+    window = terminal("review", str(run), "--rater", "ann")
+    window.wait("1 of 4")
+    window.press("u", "note: _")
+    window.press("first line\rufo\rup\r", "saved: a #0 unclear")
+    window.end("q")
+    assert verdicts(run) == [("a", 0, "unclear")]
+
+
 def test_a_blind_rater_sees_no_grade_and_no_reason_before_the_verdict(write_run: Write, terminal: Open) -> None:
     run = write_run({"a": "-+", "b": "+?"})
     window = terminal("review", str(run), "--rater", "ann", "--blind")
@@ -231,6 +241,8 @@ def test_nothing_is_styled_without_colour_and_nothing_but_ascii_is_sent_where_th
     frames = window.sent.partition(b"\x1b[?1049h")[2].partition(b"\x1b[0m\x1b[?7h")[0]
     assert not re.search(rb"\x1b\[[0-9;]*m", frames)
     assert window.sent.isascii()
+    assert b"1 of 1 - " in window.sent
+    assert b"\\xb7" not in window.sent
 
 
 def test_a_plan_is_followed_by_the_reader_it_names(write_run: Write, terminal: Open, tmp_path: Path) -> None:

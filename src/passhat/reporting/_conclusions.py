@@ -60,6 +60,7 @@ def next_commands(report: Report, run: str) -> list[tuple[str, str]]:
     if failing is not None:
         task, trial = shlex.quote(clean(failing.task)), failing.outcomes.index("-")
         commands.append((f"passhat show {name} {task} {trial}", "read a failed trial"))
+        commands.append((f"passhat review {name}", "read them one by one, and say whose fault they are"))
     commands.append((f"passhat show {name}", "list all trials"))
     commands.append((f"passhat report {name} --json", "the numbers for a program"))
     return commands
