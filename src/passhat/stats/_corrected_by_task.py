@@ -21,7 +21,7 @@ MIN_LABELLED_TASKS = 3
 def stratified_rate_by_task(tasks: Sequence[Sequence[Stratum]], *, level: float = 0.95) -> Corrected:
     """`stratified_rate` for tasks like these: one sequence of strata a task, in the same order for each.
 
-    Two-sided coverage measured over 50 settings (3 to 100 tasks with labels, 30 to 100 labels, rates and errors of the
+    Two-sided coverage measured over 96 settings (3 to 100 tasks with labels, 30 to 100 labels, rates and errors of the
     judge that differ from task to task or don't, labels spread over the tasks or of whole tasks): .92 to 1.
 
     Raises ``Refused`` where fewer than 3 tasks have a label.
