@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from passhat.facts import Grade, Limits, Status, Task
     from passhat.running import EvalResult, Run, evaluate, evaluate_async, regrade, resume, run, seeded
-    from passhat.suite import Suite
+    from passhat.suite import Service, Suite
     from passhat.trial import FinishedTrial, Trial, tool
 
 __version__ = "0.1.0"
@@ -26,6 +26,7 @@ _HOME = {
     "Grade": "passhat.facts",
     "Limits": "passhat.facts",
     "Run": "passhat.running",
+    "Service": "passhat.suite",
     "Status": "passhat.facts",
     "Suite": "passhat.suite",
     "Task": "passhat.facts",
@@ -45,6 +46,7 @@ __all__ = [
     "Grade",
     "Limits",
     "Run",
+    "Service",
     "Status",
     "Suite",
     "Task",

@@ -15,6 +15,10 @@ def _nothing() -> None:
     """Nothing to remove."""
 
 
+class ServiceFailed(Exception):
+    """A service that doesn't get ready, can't be reset, or has ended; the message has its last output."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Acted:
     """What came of the agent's part of a trial, before grading. ``seconds`` is the agent's own time.

@@ -63,10 +63,12 @@ class FinalState:
         """The finished trial for one grader; ``closing`` ends what was opened and removes what was copied for it.
 
         ``name`` is the grader's: `missed` says under it what it looked for and was lost ("transcript", "workspace",
-        "diff"; ``lost`` has the reasons).
+        "diff", "services"; ``lost`` has the reasons).
         """
         planned = self._planned
-        transcript, workspace, diff = (self._unless_lost(name, what) for what in ("transcript", "workspace", "diff"))
+        transcript, workspace, diff, services = (
+            self._unless_lost(name, what) for what in ("transcript", "workspace", "diff", "services")
+        )
         opened = None if self._environment is None else functools.partial(self._open, closing)
         return FinishedTrial(
             planned.task,
@@ -83,6 +85,7 @@ class FinalState:
             environment=opened,
             diff=diff or self.diff,
             judge=judge,
+            services=services or (lambda: {service.name: service for service in planned.services}),
         )
 
     def _unless_lost(self, name: str, what: str) -> Callable[[], Any] | None:

@@ -22,7 +22,7 @@ from passhat.running._plan import PlannedTrial
 from passhat.running._session import limit_reached, model_that_answered, open_session, unused_notes
 from passhat.running._verdict import is_graded, status_of
 from passhat.running._workspaces import seal, snapshot
-from passhat.trial import Recorder, Trial, Workspace, open_environment, recorder_here
+from passhat.trial import Recorder, Trial, Workspace, open_environment, recorder_here, service_variables
 
 if TYPE_CHECKING:
     from passhat.running._inline import World
@@ -60,8 +60,9 @@ class InlineTrial:
             recorder=self.recorder,
             workspace=self.workspace,
             model=self.session.access,
-            env={**world.variables(), **self.session.access.environ()},
+            env={**world.variables(), **self.session.access.environ(), **service_variables(planned.services)},
             deadline=world.limits.seconds,
+            services=planned.services,
         )
         self.context = contextvars.copy_context()
         self.context.run(recorder_here.set, self.recorder)

@@ -9,6 +9,7 @@ from typing import Literal, get_args
 import msgspec
 
 from passhat.facts import PasshatError, Task, derive_seed
+from passhat.trial import ServiceAddress
 
 Order = Literal["task", "round", "shuffled"]
 
@@ -25,6 +26,7 @@ class PlannedTrial(msgspec.Struct, frozen=True):
     arm: str
     seed: int
     position: int
+    services: tuple[ServiceAddress, ...] = ()  # where they are while it runs
 
     @property
     def key(self) -> tuple[str, str, int]:

@@ -105,7 +105,7 @@ def _final(order: GradeOrder, suite: Suite) -> FinalState:
     else:
         workspace = Workspace.at(Path(left))
     return FinalState(
-        PlannedTrial(order.task, order.number, order.arm, order.seed, 0),
+        PlannedTrial(order.task, order.number, order.arm, order.seed, 0, order.services),
         output=order.output,
         transcript=order.transcript,
         workspace=workspace,
@@ -171,6 +171,7 @@ class Attempt:
             model=order.model,
             env=dict(os.environ),
             deadline=order.seconds,
+            services=order.services,
         )
         self.closing = contextlib.ExitStack()
         self.runner: asyncio.Runner | None = None

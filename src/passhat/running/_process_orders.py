@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 
 from passhat.facts import AgentEvent, ErrorInfo, Grade, OutputText, Status, Task, ToolRun, Transcript, Usage
-from passhat.trial import JudgeModel, ModelAccess
+from passhat.trial import JudgeModel, ModelAccess, ServiceAddress
 
 
 class SuiteAddress(msgspec.Struct, frozen=True):
@@ -38,6 +38,7 @@ class ActOrder(msgspec.Struct, frozen=True, kw_only=True):
     marks: bool = False
     seconds: float | None = None
     output_bytes: int | None = None
+    services: tuple[ServiceAddress, ...] = ()
 
 
 class GradeOrder(msgspec.Struct, frozen=True, kw_only=True):
@@ -62,6 +63,7 @@ class GradeOrder(msgspec.Struct, frozen=True, kw_only=True):
     before: dict[str, str] | None
     diff: dict[str, str] | None = None
     lost: dict[str, str] = {}
+    services: tuple[ServiceAddress, ...] = ()
     judge: JudgeModel | None = None
 
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Sequence
 
 import msgspec
 
 from passhat.facts import Attempt, ErrorInfo, Status, TrialRecord, message_of
-from passhat.running._executor import Acted, Executor, Graded
+from passhat.running._executor import Acted, Executor, Graded, ServiceFailed
 from passhat.running._plan import PlannedTrial
 from passhat.running._verdict import is_graded, judge
 
@@ -16,7 +17,13 @@ async def graded_record(
     executor: Executor, planned: PlannedTrial, acted: Acted, *, graded: bool, attempts: Sequence[Attempt] = ()
 ) -> TrialRecord:
     """Have a trial graded, where its status is graded at all, and make its record. ``graded``: there are graders."""
-    made = await executor.grade(planned, acted) if is_graded(acted.status) else Graded()
+    try:
+        made = await executor.grade(planned, acted) if is_graded(acted.status) else Graded()
+    except ServiceFailed as failed:  # what graders saw isn't what the agent left
+        made = Graded()
+        acted = dataclasses.replace(
+            acted, status=Status.ENVIRONMENT_ERROR, error=ErrorInfo("service", str(failed)), output=None
+        )
     grades = made.grades
     verdict = judge(acted.status, grades, graded=graded)
     task = planned.task

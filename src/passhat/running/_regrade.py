@@ -96,7 +96,7 @@ def _job(reader: RunReader, suite: Suite, asked: Asked, graders: Sequence[str]) 
     with ExitStack() as undo:
         gateway = setup.gateway(undo)
         executor = setup.open_graders(gateway, undo, chosen)
-        trials = StoredTrials(reader, setup.tasks, executor)
+        trials = StoredTrials(reader, setup.tasks, executor, services=bool(suite.services))
         undo.callback(trials.close)
         used = {**manifest.graders, **{name: now[name] for name in chosen}} if chosen else now
         writer = RegradeWriter.create(

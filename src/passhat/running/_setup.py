@@ -38,6 +38,7 @@ from passhat.trial import ModelAccess
 if TYPE_CHECKING:
     from passhat.gateway import Gateway
     from passhat.records import PairSet, RunWriter
+    from passhat.running._service_host import ServiceHost
     from passhat.suite import Suite
 
 
@@ -171,6 +172,28 @@ class Setup:
         return world
 
     def _executor(self, world: World, undo: ExitStack, *, acting: bool = True) -> Executor:
+        executor = self._isolated(world, undo, acting=acting)
+        if not (self.suite.services and acting):
+            return executor
+        from passhat.running._with_services import WithServices
+
+        host = self.service_host(world)
+        undo.callback(host.shut)
+        return WithServices(executor, host)
+
+    def service_host(self, world: World) -> ServiceHost:
+        """What the suite's services run under, started now. Raises `RunError` where they can't be."""
+        from passhat.running._process import host_variables
+        from passhat.running._process_suite import address_of, refuse_inside
+
+        refuse_inside()
+        services = self.suite.services
+        address = address_of(self.suite) if any(callable(service.start) for service in services) else None
+        from passhat.running._service_host import ServiceHost
+
+        return ServiceHost(services, folder=self.suite.folder, suite=address, variables=host_variables(world))
+
+    def _isolated(self, world: World, undo: ExitStack, *, acting: bool) -> Executor:
         isolation = self.asked.isolation
         if isolation == "inline":
             return InlineExecutor(world)
@@ -344,7 +367,7 @@ def _grading_again(path: Path, setup: Setup, executor: Executor, waiting: PairSe
 
     reader = RunReader(path)
     records = (record for record in reader.trials() if (record.arm, record.task, record.trial) in waiting)
-    return GradingAgain(StoredTrials(reader, setup.tasks, executor), records)
+    return GradingAgain(StoredTrials(reader, setup.tasks, executor, services=bool(setup.suite.services)), records)
 
 
 def _look_back(path: Path, job: Job, to_grade: Collection[Status]) -> PairSet:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from passhat.facts import Grade, ModelSource, Task, Transcript, TrialRecord, derive_seed
 from passhat.running._asked import Asked
 from passhat.running._entrance import Entrance
+from passhat.running._executor import Executor
 from passhat.running._inline import InlineExecutor
 from passhat.running._own_loop import own_loop
 from passhat.running._plan import PlannedTrial
@@ -21,6 +22,7 @@ from passhat.running._silence import nobody
 from passhat.running._verdict import is_graded
 
 if TYPE_CHECKING:
+    from passhat.running._service_host import ServiceHost
     from passhat.suite import Suite
 
 Answers = Literal["as in a run", "nobody"]
@@ -73,7 +75,8 @@ class SingleTrials:
         silent = answers == "nobody"
         self._setup = Setup(suite, asked, selected=everything, model=nobody() if silent else None, silent=silent)
         self._world = self._setup.world(through.gateway, {})
-        self._own: InlineExecutor | None = None
+        self._own: Executor | None = None
+        self._host: ServiceHost | None = None
 
     @property
     def source(self) -> ModelSource:
@@ -131,14 +134,21 @@ class SingleTrials:
         if self._own is not None:
             own, self._own = self._own, None
             asyncio.run(own.close())
+        if self._host is not None:
+            self._host.shut()
 
-    def _of_suite(self) -> InlineExecutor:
+    def _of_suite(self) -> Executor:
         """The executor of the suite's own agents, which are imported now."""
         if self._own is None:
-            executor, _ = self._setup.open(self._through.gateway, ExitStack())
-            assert isinstance(executor, InlineExecutor)
-            self._own = executor
+            self._own, _ = self._setup.open(self._through.gateway, ExitStack())
         return self._own
 
-    def _with(self, agents: dict[str, Callable[[Any], Any]]) -> InlineExecutor:
-        return InlineExecutor(dataclasses.replace(self._world, agents=agents))
+    def _with(self, agents: dict[str, Callable[[Any], Any]]) -> Executor:
+        executor = InlineExecutor(dataclasses.replace(self._world, agents=agents))
+        if not self._setup.suite.services:
+            return executor
+        from passhat.running._with_services import WithServices
+
+        if self._host is None:
+            self._host = self._setup.service_host(self._world)
+        return WithServices(executor, self._host, ends_host=False)

@@ -51,10 +51,12 @@ def acted_status(status: Status) -> Status:
 class StoredTrials:
     """The trials of a run directory, for graders as they are now. ``close`` removes what was unpacked."""
 
-    def __init__(self, reader: RunReader, tasks: Sequence[Task], executor: Executor) -> None:
+    def __init__(self, reader: RunReader, tasks: Sequence[Task], executor: Executor, *, services: bool = False) -> None:
+        """``services``: the suite has some, which ended with the trials."""
         self._reader = reader
         self._tasks = {task.id: task for task in tasks}
         self._executor = executor
+        self._services = services
         self._folder = Path(tempfile.mkdtemp(prefix="passhat-")).resolve()
 
     async def grade(self, record: TrialRecord) -> GradedAgain:
@@ -79,7 +81,7 @@ class StoredTrials:
         shutil.rmtree(self._folder, ignore_errors=True)
 
     def _stored(self, record: TrialRecord, acted: Status) -> Stored:
-        lost: dict[str, str] = {}
+        lost: dict[str, str] = {"services": "its services ended with it"} if self._services else {}
         transcript = self._transcript(record, lost)
         workspace, diff = self._workspace(record, lost)
         return Stored(record=record, status=acted, transcript=transcript, workspace=workspace, diff=diff, lost=lost)

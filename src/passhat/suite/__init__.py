@@ -6,11 +6,13 @@ from passhat.suite._errors import SuiteError, SuiteFileError, TasksFileError
 from passhat.suite._files import load_tasks
 from passhat.suite._gates import Gate
 from passhat.suite._select import expression, select
+from passhat.suite._service import Service
 from passhat.suite._suite import Suite
 
 __all__ = [
     "FoundSuite",
     "Gate",
+    "Service",
     "Suite",
     "SuiteError",
     "SuiteFileError",

@@ -15,6 +15,8 @@ from passhat.suite._checks import as_tasks
 from passhat.suite._errors import SuiteError
 from passhat.suite._files import load_tasks
 from passhat.suite._gates import Gate
+from passhat.suite._service import Service
+from passhat.suite._service import services as checked_services
 from passhat.suite._where import calling_file, function_named, importing_from
 
 Agent = Callable[..., Any]
@@ -65,6 +67,7 @@ class Suite:
     prepare: Callable[..., Any] | None = None
     environment: Callable[..., Any] | None = None
     template: str | Path | None = None
+    services: Sequence[Service] = ()
     data: Sequence[str | Path] = ()
     confine: bool = False
     kind: Literal["capability", "regression"] = "capability"
@@ -117,6 +120,7 @@ class Suite:
         check.optional_takes(self.reference, "reference", "reference(trial, steps)", 2)
         if self.template is not None and not isinstance(self.template, str | Path):
             raise SuiteError(f"template={self.template!r}: must be the path of a directory")
+        self._set("services", checked_services(self.services))
         self._set("data", check.paths(self.data, "data"))
         check.flag(self.confine, "confine")
 

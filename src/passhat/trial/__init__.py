@@ -9,6 +9,7 @@ from passhat.trial._finished import FinishedTrial
 from passhat.trial._judge import JudgeModel
 from passhat.trial._live import CLEARED, ModelAccess, Trial, TrialCancelled
 from passhat.trial._recorder import Recorder, ToolInProgress
+from passhat.trial._services import ServiceAddress, service_variables
 from passhat.trial._workspace import Workspace, WorkspaceError, copy_tree
 
 __all__ = [
@@ -17,6 +18,7 @@ __all__ = [
     "JudgeModel",
     "ModelAccess",
     "Recorder",
+    "ServiceAddress",
     "ToolInProgress",
     "Trial",
     "TrialCancelled",
@@ -25,5 +27,6 @@ __all__ = [
     "copy_tree",
     "open_environment",
     "recorder_here",
+    "service_variables",
     "tool",
 ]

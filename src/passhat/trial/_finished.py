@@ -9,6 +9,7 @@ from typing import Any, cast
 
 from passhat.facts import ErrorInfo, Status, Task, Transcript, Usage
 from passhat.trial._judge import JudgeModel
+from passhat.trial._services import ServiceAddress
 
 
 class FinishedTrial:
@@ -37,6 +38,7 @@ class FinishedTrial:
         environment: Callable[[FinishedTrial], Any] | None = None,
         diff: Callable[[], Mapping[str, str]] | None = None,
         judge: JudgeModel | None = None,
+        services: Callable[[], Mapping[str, ServiceAddress]] | None = None,
     ) -> None:
         self.task = task
         self.output = output
@@ -52,6 +54,7 @@ class FinishedTrial:
         self._workspace_maker = workspace
         self._environment_maker = environment
         self._diff_maker = diff
+        self._services_maker = services
         self._cache: dict[str, Any] = {}
 
     @property
@@ -101,6 +104,11 @@ class FinishedTrial:
     def diff(self) -> Mapping[str, str]:
         """Files that the agent added, removed or changed, by path relative to the workspace."""
         return cast(Mapping[str, str], self._once("diff", self._diff_maker, "no workspace was kept for this trial"))
+
+    @property
+    def services(self) -> Mapping[str, ServiceAddress]:
+        """Where the suite's services are, as the agent left them; graders share them."""
+        return cast(Mapping[str, ServiceAddress], self._once("services", self._services_maker or dict, ""))
 
     def _once(self, name: str, maker: Callable[[], Any] | None, otherwise: str) -> Any:
         if name not in self._cache:

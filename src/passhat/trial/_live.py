@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Literal
 
@@ -12,6 +12,7 @@ import msgspec
 
 from passhat.facts import AgentEvent, Author, OutputText, as_json
 from passhat.trial._recorder import Recorder, ToolInProgress
+from passhat.trial._services import ServiceAddress
 from passhat.trial._workspace import Workspace
 
 
@@ -72,7 +73,8 @@ class Trial:
     """One attempt at one task. It holds what an agent may see and nothing else: no expected answer is on it.
 
     ``number`` counts from 0 within the task. ``seed`` depends on (run seed, task id, number) only. ``env`` are the
-    variables for a subprocess. ``remaining()`` is in seconds, None without a deadline.
+    variables for a subprocess, ``services`` the suite's services by name. ``remaining()`` is in seconds, None without a
+    deadline.
     """
 
     def __init__(
@@ -90,6 +92,7 @@ class Trial:
         model: ModelAccess | None = None,
         env: Mapping[str, str] | None = None,
         deadline: float | None = None,
+        services: Iterable[ServiceAddress] = (),
     ) -> None:
         self.task_id = task_id
         self.input = input
@@ -99,6 +102,7 @@ class Trial:
         self.seed = seed
         self.arm = arm
         self.environment: Any = None
+        self.services = {service.name: service for service in services}
         self.env: dict[str, str] = dict(env or {})
         self._recorder = recorder
         self._workspace = workspace
