@@ -253,3 +253,26 @@ def test_rogan_gladen_by_task_is_wider_where_the_judge_errs_by_task() -> None:
     assert other.interval.width > 1.2 * item.interval.width
     one = [[[0, 0], [5, 5]]] * 4 + [[[10, 0], [0, 0]]]
     assert list(rogan_gladen_by_task(one, here).interval) == [0, 1]  # sensitivity hangs on one task
+
+
+def _elsewhere_coverage(repeats: int, seed: int) -> tuple[float, float]:
+    """(of single items, over tasks): Rogan–Gladen intervals that hold .6, labels of a suite of another rate."""
+    rng = np.random.default_rng(seed)
+    item = by_task = 0
+    for _ in range(repeats):
+        _, _, here = _tasks(rng, 30, 10, 60, False, np.tile([0.2, 0.4, 0.6, 0.8, 1.0], 6))
+        _, tables, _ = _tasks(rng, 30, 10, 60, False, np.tile([0.2, 0.3, 0.4, 0.5, 0.6], 6))
+        table = np.sum(tables, axis=0).tolist()
+        try:
+            item += 0.6 in rogan_gladen(table, sum(passed for passed, _ in here), 300).interval
+            by_task += 0.6 in rogan_gladen_by_task(tables, here).interval
+        except Refused:
+            continue  # a miss
+    return item / repeats, by_task / repeats
+
+
+@pytest.mark.slow
+def test_rogan_gladen_by_task_covers_where_some_tasks_fool_the_judge() -> None:
+    item, by_task = _elsewhere_coverage(2000, seed=31)
+    assert item < 0.94
+    assert by_task >= 0.95

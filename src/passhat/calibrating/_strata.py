@@ -26,10 +26,13 @@ def names_of(each: Weighed, by: Dimension) -> tuple[str, ...]:
 def strata(asked: Asked, by: Sequence[Dimension]) -> Iterator[Stratum]:
     """A row for each part of the labelled run that has labels and isn't all of it: by ``by``, then by name."""
     for dimension in by:
-        names = sorted({name for each in asked.labelled for name in names_of(each, dimension)} - {""})
-        for name in names:
-            members = [each for each in asked.labelled if name in names_of(each, dimension)]
-            if len(members) < len(asked.labelled) and any(each.weight is not None for each in members):
+        parts: dict[str, list[Weighed]] = {}
+        for each in asked.labelled:
+            for name in names_of(each, dimension):
+                parts.setdefault(name, []).append(each)
+        for name, members in sorted(parts.items()):
+            whole = len(members) == len(asked.labelled)
+            if name and not whole and any(each.weight is not None for each in members):
                 yield _stratum(asked, members, dimension, name)
 
 
