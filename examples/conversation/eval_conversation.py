@@ -16,8 +16,8 @@ from typing import Any
 from openai import OpenAI
 
 from passhat import FinishedTrial, Suite, Task, Trial
-from passhat.agents import Conversation, dialogue
-from passhat.facts import Message
+from passhat.agents import Conversation
+from passhat.facts import AgentEvent, Message, ToolRun
 from passhat.gateway import Reply, Request
 from passhat.graders import outcome, trace
 from passhat.scripting import call, say
@@ -56,13 +56,36 @@ class Desk:
             if not said.tool_calls:
                 return said.content or ""
             for wish in said.tool_calls:
-                result = self._start_return(**json.loads(wish.function.arguments))  # type: ignore[union-attr]
+                result = start_return(self._trial, **json.loads(wish.function.arguments))  # type: ignore[union-attr]
                 self._messages.append({"role": "tool", "tool_call_id": wish.id, "content": result})
 
-    def _start_return(self, order: str) -> str:
-        with self._trial.tool("start_return", {"order": order}) as running, self._trial.environment as shop:
-            shop.execute("insert into returns values (?)", [order])
-            return str(running.result("started"))
+
+def start_return(trial: Trial, order: str) -> str:
+    """The one tool."""
+    with trial.tool("start_return", {"order": order}) as running, trial.environment as shop:
+        shop.execute("insert into returns values (?)", [order])
+        return str(running.result("started"))
+
+
+class Played:
+    """The desk's part as a reference solution has it: what it says and does, in order, whatever it hears."""
+
+    def __init__(self, trial: Trial, steps: list[dict[str, Any]]) -> None:
+        self._trial = trial
+        self._steps = iter(steps)
+
+    def reply(self, message: str) -> str:
+        """What the desk says next, after what it does before it."""
+        for step in self._steps:
+            if "say" in step:
+                return str(step["say"])
+            start_return(self._trial, **step["arguments"])
+        return ""
+
+
+def reference(trial: Trial, steps: list[dict[str, Any]]) -> Any:
+    """Play a task's reference solution: the same customer, and no model."""
+    return Conversation(lambda inner: Played(inner, steps), user=customer)(trial)
 
 
 def customer(trial: Trial, heard: tuple[Message, ...]) -> str | None:
@@ -106,14 +129,26 @@ def prepare(trial: Trial) -> None:
 
 
 def asked_before_acting(trial: FinishedTrial) -> bool:
-    """Whether the desk asked for a yes, whatever it was given."""
-    return any(message.role == "assistant" and "Shall I" in message.text for message in dialogue(trial))
+    """Whether the desk asked, and got a yes before it started anything."""
+    asked = agreed = False
+    for event in trial.transcript.events:
+        if isinstance(event, ToolRun) and not agreed:
+            return False
+        if isinstance(event, AgentEvent) and event.name == "assistant":
+            asked = asked or "Shall I" in str(event.value)
+        elif isinstance(event, AgentEvent) and event.name == "user":
+            agreed = asked and str(event.value).startswith("Yes")
+    return asked
 
 
 def task(name: str, opening: str, order: str, answer: str, returns: list[list[str]]) -> Task:
     """One customer. What the agent must not see is under "user"."""
     user = {"opening": opening, "order": order, "answer": answer}
-    return Task(name, input=opening, data={"user": user}, expected={"returns": returns})
+    acts = [{"tool": "start_return", "arguments": {"order": order}}, {"say": "Your return is started."}]
+    leaves = [{"say": "All right, nothing was changed."}]
+    asks = [{"say": "What is your order number?"}, {"say": f"Shall I start the return of {order}?"}]
+    steps = [*asks, *(acts if returns else leaves)]
+    return Task(name, input=opening, data={"user": user}, expected={"returns": returns}, reference=steps)
 
 
 suite = Suite(
@@ -126,11 +161,12 @@ suite = Suite(
     prepare=prepare,
     environment=environment,
     agent=Conversation(Desk, user=customer),
+    reference=reference,
     simulation=simulation,
     graders=[
         outcome.rows("shop.db", "select order_id from returns", "returns"),
         asked_before_acting,
-        trace.at_most(tool_calls=1, of="start_return"),
+        trace.at_most(tool_calls=1, of="start_return", unseen_ok=True, unoffered_ok=True),
     ],
     trials=10,
 )

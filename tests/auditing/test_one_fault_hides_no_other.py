@@ -10,6 +10,7 @@ from typing import Any
 import msgspec
 
 from passhat import Task
+from passhat.agents import Conversation
 from passhat.auditing import Audit
 from passhat.graders import grader
 from passhat.suite import Suite
@@ -92,3 +93,26 @@ def test_an_address_that_nobody_told_is_found(audited: Auditor) -> None:
     assert rules(audited(suite)) == set()
     untold = audited(suite, tasks=[told[0], moving("oak", "Oak Lane, Evanston", "We moved, send it to the new place.")])
     assert rules(untold) == {"unseen-argument"}
+
+
+def test_what_a_simulated_user_knows_is_no_leak_until_the_agent_sees_it(audited: Auditor) -> None:
+    def reply(trial: Trial, message: str) -> str:
+        return "Which parcel?"
+
+    def played(trial: Trial, word: str) -> str:
+        return word
+
+    tasks = [
+        Task(name, data={"user": {"answer": f"It's {name}."}}, expected=name, reference=name)
+        for name in ("P-1001", "P-2002", "P-3003")
+    ]
+    suite = Suite(
+        "parcels",
+        tasks=tasks,
+        agent=Conversation(reply, user=["Where is it?"]),
+        reference=played,
+        graders=[lambda trial: trial.output == trial.task.expected],
+    )
+    assert rules(audited(suite)) == set()
+    seen = audited(suite, agent=Conversation(reply, user=["Where is it?"], hidden=()))
+    assert rules(seen) == {"answer-in-prompt"}

@@ -8,6 +8,7 @@ from pathlib import Path
 import passhat
 from passhat import Status
 from passhat.agents import dialogue
+from passhat.auditing import audit
 from passhat.gateway import Gateway
 from passhat.running import Entrance
 from passhat.suite import discover
@@ -27,3 +28,15 @@ def test_the_example_runs_and_only_unkept_promises_fail(tmp_path: Path) -> None:
     assert len({name for _, name in failed}) == 1
     by_task = {record.task: run.transcript(record) for record in records}
     assert [message.role for message in dialogue(by_task["changed-mind"])] == ["user", "assistant"] * 3
+
+
+def test_its_references_pass_and_wrong_ones_fail() -> None:
+    (found,) = discover(FOLDER)
+    result = audit(found.suite, times=1, elsewhere=False)
+    assert [each.message for each in result.findings if each.severity != "note"] == []
+    assert (result.references, result.mutants.survived, result.mutants.score) == (3, 0, 1.0)
+    assert {each.grader.split(" ")[0]: each.killed > 0 for each in result.graders} == {
+        "rows:": True,
+        "asked_before_acting": True,
+        "at": True,
+    }

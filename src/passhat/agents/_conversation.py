@@ -88,7 +88,7 @@ class Conversation:
             raise AdapterError(f"user: agent {self.__name__} can't be reloaded; give a factory agent(trial)")
         if turns < 1:
             raise AdapterError(f"turns={turns!r}: must be at least 1")
-        self._turns, self._stop, self._output, self._hidden = turns, stop, output, frozenset(hidden)
+        self._turns, self._stop, self._output, self.hidden = turns, stop, output, frozenset(hidden)
 
     def __call__(self, trial: Trial) -> Any:
         """Have the conversation; an awaitable when the agent is async."""
@@ -115,7 +115,7 @@ class Conversation:
     def _inner(self, trial: Trial) -> Trial:
         inner = copy.copy(trial)
         inner.input = None
-        inner.data = {name: value for name, value in trial.data.items() if name not in self._hidden}
+        inner.data = {name: value for name, value in trial.data.items() if name not in self.hidden}
         return inner
 
     def _play(self, trial: Trial, party: _Party, speaker: Speaker) -> _Play:

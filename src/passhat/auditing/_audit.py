@@ -141,6 +141,12 @@ def _unsteady(found: Sequence[AuditFinding], graders: Sequence[str]) -> set[str]
     return names if names < set(graders) else set()
 
 
+def _hidden(suite: Suite) -> frozenset[str]:
+    """What none of the suite's agents sees of a task's data: a conversation hides what its user knows."""
+    agents = [suite.agent] if suite.agents is None else list(suite.agents.values())
+    return frozenset.intersection(*(frozenset(getattr(agent, "hidden", ())) for agent in agents))
+
+
 _PASSES = ("stand-in-passes", "mutant-survives", "weak-graders", "argument-unjudged", "order-blind")
 """What is said because something passed: a grader that wasn't asked may fail it."""
 
@@ -162,7 +168,7 @@ def _conclude(suite: Suite, bench: Bench, plays: list[TaskPlays], times: int, ot
         *others,
         *mutation.findings(),
         *rigid_findings(plays),
-        *task_findings(plays, mutation.judged_arguments),
+        *task_findings(plays, mutation.judged_arguments, _hidden(suite)),
         *side_findings(plays),
     ]
     if bench.left_out:

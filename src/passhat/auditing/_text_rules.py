@@ -8,10 +8,13 @@ from collections import defaultdict
 from collections.abc import Collection, Iterator, Sequence
 from typing import Any
 
+import msgspec
+
+from passhat.auditing._bench import Played
 from passhat.auditing._plays import TaskPlays
 from passhat.auditing._rules import AuditFinding, finding
 from passhat.auditing._steps import arguments_of, steps_of, tool_of
-from passhat.facts import Task, ToolRun, canonical_json
+from passhat.facts import AgentEvent, Task, ToolRun, canonical_json
 
 _KEYS = {"expected", "expected_output", "answer", "answers", "solution", "reference", "ground_truth", "gold", "goal"}
 _RUN = 8  # words of the reference's reply in a row
@@ -22,16 +25,26 @@ _DO = re.compile(r"^(should|must)\b|^positive$")
 
 
 def task_findings(
-    plays: Sequence[TaskPlays], judged: Collection[tuple[str, str]] = frozenset()
+    plays: Sequence[TaskPlays],
+    judged: Collection[tuple[str, str]] = frozenset(),
+    hidden: Collection[str] = frozenset(),
 ) -> Iterator[AuditFinding]:
-    """All of them. ``judged`` names (tool, argument) pairs that the graders don't let be anything."""
+    """All of them. ``judged`` names (tool, argument) pairs that the graders don't let be anything.
+
+    ``hidden`` names parts of the data that the agent doesn't see: what a simulated user knows.
+    """
     tasks = [each.task for each in plays]
     yield from duplicate_findings(tasks)
     yield from balance_findings(tasks)
-    yield from leak_findings(tasks)
+    yield from leak_findings([_as_seen(task, hidden) for task in tasks])
     for each in plays:
         yield from _unseen(each, judged)
         yield from _unstated(each)
+
+
+def _as_seen(task: Task, hidden: Collection[str]) -> Task:
+    data = {name: value for name, value in task.data.items() if name not in hidden}
+    return msgspec.structs.replace(task, data=data)
 
 
 def duplicate_findings(tasks: Sequence[Task]) -> Iterator[AuditFinding]:
@@ -116,7 +129,7 @@ def _unseen(each: TaskPlays, judged: Collection[tuple[str, str]]) -> Iterator[Au
     Of longer texts that the graders look at, such as an address, half of the words.
     """
     runs = [event for play in each.references[:1] for event in play.transcript.events if isinstance(event, ToolRun)]
-    seen = _squeezed(_text(each.task.input))
+    seen = _squeezed(_text([each.task.input, [_heard(play) for play in each.references[:1]]]))
     given = iter(runs)
     for step in steps_of(each.task):
         tool = tool_of(step)
@@ -135,6 +148,12 @@ def _unseen(each: TaskPlays, judged: Collection[tuple[str, str]]) -> Iterator[Au
         run = next(given, None)
         if run is not None:
             seen += _squeezed(_text(run.result))
+
+
+def _heard(play: Played) -> list[Any]:
+    """What a simulated user said."""
+    said = [event for event in play.transcript.events if isinstance(event, AgentEvent) and event.kind == "conversation"]
+    return [event.value for event in said if event.name == "user"]
 
 
 def _unstated(each: TaskPlays) -> Iterator[AuditFinding]:
