@@ -115,6 +115,7 @@ class TrialParts:
             grades,
             None if call is None else call.output,
             transcript.usage if self._packed else _NOTHING,
+            judge_usage=Usage.total(grade.judged.usage for grade in grades if grade.judged is not None),
             seconds=0.0 if call is None else call.seconds,
             seed=first.seed,
             model=model or None,
