@@ -293,3 +293,40 @@ def test_a_damaged_transcript_is_said_and_the_other_trials_can_be_read(write_run
     assert "should be at" in " ".join(window.wait("1 of 2").split())
     window.press("s", "2 of 2")
     assert window.end("q") == 0
+
+
+def test_the_page_moves_by_keys_and_unknown_keys_do_nothing(write_run: Write, terminal: Open) -> None:
+    run = write_run({"a": "-"}, {"a": "\n".join(f"line {i}" for i in range(39))})
+    window = terminal("review", str(run), "--rater", "ann", rows=14)
+
+    def top() -> str:
+        return str(window.screen.split("\n")[1])
+
+    window.wait("1 of 1")
+    first = top()
+    assert first.startswith("a #0")
+    window.press("\x1b[B", r"· \d+ %")
+    assert top() != first
+    window.press("\x1b[A", "a #0")
+    window.press("\x1b[6~", r"· \d+ %")
+    assert not window.screen.count("a #0")
+    window.press("\x1b[5~", "a #0")
+    window.press("\x1b[F", "100 %")
+    window.press("\x1bOH", "a #0")
+    window.press("\x1b[200~\x1b[<0;1;1M\x1b[99;5u~!é日", "a #0")
+    window.press("\x1b", "a #0")
+    assert window.end("q") == 0
+    assert verdicts(run) == []
+
+
+def test_a_terminal_of_a_few_rows_works_and_one_that_cannot_draw_is_refused(write_run: Write, terminal: Open) -> None:
+    run = write_run({"a": "-"})
+    window = terminal("review", str(run), "--rater", "ann", columns=12, rows=4)
+    window.wait("1 of 1")
+    window.press("fa", "FAIL")
+    assert window.end("ok\r") == 0
+    assert verdicts(run) == [("a", 0, "fail")]
+    dumb = terminal("review", str(run), "--rater", "ben", TERM="dumb")
+    assert dumb.end() == 2
+    assert b"--from labels.jsonl" in dumb.sent
+    assert b"\x1b" not in dumb.sent

@@ -7,17 +7,18 @@ from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import TypeVar
 
 T = TypeVar("T")
+S = TypeVar("S", bound=Hashable)
 
 
-def by_stratum(units: Iterable[tuple[T, Hashable]]) -> dict[Hashable, list[T]]:
+def by_stratum(units: Iterable[tuple[T, S]]) -> dict[S, list[T]]:
     """The units of each stratum, both in the order of their first appearance."""
-    found: dict[Hashable, list[T]] = {}
+    found: dict[S, list[T]] = {}
     for unit, stratum in units:
         found.setdefault(stratum, []).append(unit)
     return found
 
 
-def spread(strata: Mapping[Hashable, Sequence[T]], n: int, rng: random.Random) -> list[T]:
+def spread(strata: Mapping[S, Sequence[T]], n: int, rng: random.Random) -> list[T]:
     """``n`` units, each with the same probability n/N, spread over the strata in proportion to their sizes.
 
     Systematic sampling with a random start from strata in random order, each shuffled within: the number from a stratum
@@ -41,13 +42,13 @@ def spread(strata: Mapping[Hashable, Sequence[T]], n: int, rng: random.Random) -
     return [row[min(int(start + place * step), len(row) - 1)] for place in range(n)]
 
 
-def even_shares(sizes: Mapping[Hashable, int], n: int, rng: random.Random) -> dict[Hashable, int]:
+def even_shares(sizes: Mapping[S, int], n: int, rng: random.Random) -> dict[S, int]:
     """How many to take from each stratum so that all get the same, as far as they have it; ties by lot.
 
     >>> even_shares({"a": 2, "b": 50, "c": 50}, 20, random.Random(0))["a"]
     2
     """
-    shares: dict[Hashable, int] = dict.fromkeys(sizes, 0)
+    shares: dict[S, int] = dict.fromkeys(sizes, 0)
     left = min(n, sum(sizes.values()))
     while left:
         open_ones = [name for name in sizes if shares[name] < sizes[name]]
@@ -64,7 +65,7 @@ def even_shares(sizes: Mapping[Hashable, int], n: int, rng: random.Random) -> di
     return shares
 
 
-def interleaved(strata: Mapping[Hashable, Sequence[T]]) -> list[T]:
+def interleaved(strata: Mapping[S, Sequence[T]]) -> list[T]:
     """One unit of each stratum, then the second of each, and so on.
 
     >>> interleaved({"a": [1, 2, 3], "b": [9]})

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 import random
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import combinations, cycle
 from pathlib import Path
 from typing import Any, Literal
@@ -18,6 +19,7 @@ from passhat.reviewing._list import ReadingItem
 from passhat.summary import TrialKey
 
 Allocation = Literal["proportional", "even"]
+Stratum = tuple[str, ...]
 SCHEMA = 1
 _WORDS = {True: "passed", False: "failed", None: "missing"}
 BY: dict[str, Callable[[TrialRecord], str]] = {
@@ -40,7 +42,7 @@ class PlanItem(msgspec.Struct, frozen=True, omit_defaults=True):
 
     task: str
     trial: int
-    stratum: tuple[str, ...]
+    stratum: Stratum
     probability: float
     weight: float
     arm: str = ""
@@ -107,43 +109,24 @@ def sampling_plan(
     """
     keys = _checked(n, by, readers, overlap)
     rng = random.Random(derive_seed(seed, "plan", run_id))
-    units: list[tuple[TrialKey, Hashable]] = [
+    units: list[tuple[TrialKey, Stratum]] = [
         ((record.arm, record.task, record.trial), tuple(key(record) for key in keys))
         for record in records
         if record.counts and record.status not in _NOT_READABLE
     ]
     if not units:
         raise ReviewError(f"{run_id} has no trial that could be read")
-    strata = by_stratum(sorted(units, key=lambda unit: unit[0]))
-    sizes = {name: len(members) for name, members in strata.items()}
-    if allocation == "proportional":
-        chosen = spread(strata, n, rng)
-        chance = dict.fromkeys(strata, min(1.0, n / len(units)))
-    else:
-        if n < len(strata):
-            raise ReviewError(
-                f"{n} trials can't cover {len(strata)} strata: draw more (--n {len(strata)}), name fewer of "
-                f"{', '.join(by)}, or allocate in proportion"
-            )
-        shares = even_shares(sizes, n, rng)
-        chosen = [unit for name, members in strata.items() for unit in rng.sample(members, shares[name])]
-        chance = {name: shares[name] / sizes[name] for name in strata}
+    strata = by_stratum(sorted(units))
+    chosen, chances = _drawn(strata, n, by, allocation, rng)
     stratum_of = dict(units)
     rng.shuffle(chosen)
     double = math.ceil(overlap * len(chosen)) if len(readers) > 1 else 0
-    dealt = _dealt(len(chosen), double, readers, rng)
-    items = tuple(
-        PlanItem(
-            task=key[1],
-            trial=key[2],
-            arm=key[0],
-            stratum=stratum_of[key],  # type: ignore[arg-type]
-            probability=chance[stratum_of[key]],
-            weight=1 / chance[stratum_of[key]],
-            readers=who,
-        )
-        for key, who in zip(chosen, dealt, strict=True)
-    )
+    items = []
+    for key, who in zip(chosen, _dealt(len(chosen), double, readers, rng), strict=True):
+        stratum = stratum_of[key]
+        chance = chances[stratum]
+        items.append(PlanItem(key[1], key[2], stratum, chance, 1 / chance, arm=key[0], readers=who))
+    drawn = Counter(item.stratum for item in items)
     return ReadingPlan(
         run_id=run_id,
         eligible=len(units),
@@ -152,13 +135,30 @@ def sampling_plan(
         seed=seed,
         readers=tuple(readers),
         overlap=double,
-        items=items,
-        strata={" · ".join(map(str, name)): (_count(items, name), sizes[name]) for name in strata},  # type: ignore[call-overload]
+        items=tuple(items),
+        strata={" · ".join(name): (drawn[name], len(members)) for name, members in strata.items()},
     )
 
 
-def _count(items: Sequence[PlanItem], stratum: Hashable) -> int:
-    return sum(item.stratum == stratum for item in items)
+def _drawn(
+    strata: Mapping[Stratum, Sequence[TrialKey]],
+    n: int,
+    by: Sequence[str],
+    allocation: Allocation,
+    rng: random.Random,
+) -> tuple[list[TrialKey], dict[Stratum, float]]:
+    """The trials that chance draws, and the probability of each trial of a stratum."""
+    sizes = {name: len(members) for name, members in strata.items()}
+    if allocation == "proportional":
+        return spread(strata, n, rng), dict.fromkeys(strata, min(1.0, n / sum(sizes.values())))
+    if n < len(strata):
+        raise ReviewError(
+            f"{n} trials can't cover {len(strata)} strata: draw more (--n {len(strata)}), name fewer of "
+            f"{', '.join(by)}, or allocate in proportion"
+        )
+    shares = even_shares(sizes, n, rng)
+    chosen = [unit for name, members in strata.items() for unit in rng.sample(list(members), shares[name])]
+    return chosen, {name: shares[name] / sizes[name] for name in strata}
 
 
 def _checked(n: int, by: Sequence[str], readers: Sequence[str], overlap: float) -> list[Callable[[TrialRecord], str]]:

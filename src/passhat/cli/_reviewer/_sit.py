@@ -16,7 +16,7 @@ from passhat.facts import Task, Transcript, TrialRecord, standing
 from passhat.records import RecordError, append_labels, workspace_content
 from passhat.reporting import Look, TrialPage, clean, look_of, trial_page
 from passhat.reviewing import Progress, ReadingItem, progress_of
-from passhat.summary import ExitCode, key_of
+from passhat.summary import ExitCode, TrialKey, key_of
 
 if TYPE_CHECKING:
     from passhat.records import RunReader, WorkspaceContent
@@ -48,12 +48,7 @@ def sit(
         raise _no_terminal("standard input or output is no terminal", run)
     look = look_of(sys.stdout)
     left = progress.left[:_AT_ONCE]
-    wanted = {item.key for item in left}
-    records = {
-        key: record
-        for record in reader.trials(grades=grades)
-        if (key := (record.arm, record.task, record.trial)) in wanted
-    }
+    records = _records(reader, {item.key for item in left}, grades)
     sitting = Sitting(
         rater=rater,
         title=f"{clean(reader.manifest.suite, 40)}, read by {clean(rater, 40)}"
@@ -77,6 +72,12 @@ def sit(
     click.echo(f"{given} judged now, {progress.total - remaining} of {progress.total} in all", nl=False)
     click.echo(": the same command goes on with the rest" if remaining else ": done")
     return ExitCode.INTERRUPTED if left_with in ("ctrl-c", "stop") else ExitCode.FINE
+
+
+def _records(reader: RunReader, wanted: set[TrialKey], grades: str | None) -> dict[TrialKey, TrialRecord]:
+    """The records of some trials."""
+    keyed = (((record.arm, record.task, record.trial), record) for record in reader.trials(grades=grades))
+    return {key: record for key, record in keyed if key in wanted}
 
 
 def _nothing_left(progress: Progress, rater: str) -> str:
