@@ -97,6 +97,7 @@ def test_a_grader_that_looks_at_what_a_control_has_not_is_no_leak(tmp_path: Path
     [leak] = found.leaks
     assert (leak.passed.n, leak.errors) == (0, 4)
     assert leak.passed.interval is None
+    assert "it looks at the" in found.problem
     assert not found.leaky
 
 

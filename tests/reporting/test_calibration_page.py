@@ -116,15 +116,19 @@ def test_robustness_shows_flips_and_leaks_with_an_example() -> None:
         leaks=(leak, held),
         leaked=Rate.of(3, 16, 0.95),
         errors=2,
+        problem=f"no answer {HOSTILE}",
     )
     found = msgspec.structs.replace(made(), robustness=checked)
     text = render_calibration(found, width=100)
     assert "3 of 16 passed, a leak rate of 0.188 (0.040–0.457)" in text
     assert "1 unknown, 2 could not be judged" in text
     assert "flips: t4 #0" in text
-    assert "of pairs of orders; 1 favoured what stood first both times" in text
+    assert "2 could not be judged: no answer" in text
+    assert "of comparisons; 1 favoured the first place" in text
     assert not set(text) & {"\x1b", "\x07", "\u202e"}
     assert found.exit_code == 1
-    tight = msgspec.structs.replace(checked, leaks=(held,), leaked=Rate.of(0, 8, 0.95))
+    silent = msgspec.structs.replace(checked, leaks=(), leaked=Rate.of(0, 0, 0.95), problem=f"no answer {HOSTILE}")
+    assert msgspec.structs.replace(made(), robustness=silent).exit_code == 3
+    tight = msgspec.structs.replace(checked, leaks=(held,), leaked=Rate.of(0, 8, 0.95), errors=0)
     assert "none of 8 passed" in render_calibration(msgspec.structs.replace(made(), robustness=tight))
     assert msgspec.structs.replace(made(0), robustness=tight).exit_code == 0

@@ -45,6 +45,7 @@ class Robustness(msgspec.Struct, frozen=True, kw_only=True):
     ``flips``: trials, of those judged ``repeats`` times alike, whose verdicts differ. ``recorded``: trials whose first
     new verdict isn't the recorded one. ``order``: of a comparison, pairs of answers whose verdict changed with the
     order; ``first_favoured`` of the changed ones favoured what stood first both times. ``leaks``: a row a control.
+    ``errors`` of all that it was asked could not be judged; ``problem`` is the first reason.
     """
 
     trials: int
@@ -57,6 +58,7 @@ class Robustness(msgspec.Struct, frozen=True, kw_only=True):
     leaks: tuple[Leak, ...]
     leaked: Rate
     errors: int
+    problem: str = ""
 
     @property
     def leaky(self) -> bool:

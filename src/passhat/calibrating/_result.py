@@ -137,11 +137,15 @@ class Calibration(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def exit_code(self) -> ExitCode:
-        """1 where a control passed, 3 without a single label, 4 where the corrected rate is refused, else 0."""
-        if self.robustness is not None and self.robustness.leaky:
+        """1 where a control passed; 3 where one couldn't be judged, or nobody read a trial and nothing else was asked
+        for; 4 where the corrected rate is refused; else 0."""
+        checked = self.robustness
+        if checked is not None and checked.leaky:
             return ExitCode.GATE_NOT_MET
+        if checked is not None and checked.errors:
+            return ExitCode.INCOMPLETE
         if not self.counts.labelled:
-            return ExitCode.INCOMPLETE if self.robustness is None else ExitCode.FINE
+            return ExitCode.INCOMPLETE if checked is None else ExitCode.FINE
         return ExitCode.UNDECIDED if self.correction.corrected is None else ExitCode.FINE
 
     def to_json(self) -> bytes:

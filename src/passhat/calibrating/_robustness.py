@@ -105,6 +105,7 @@ def robustness(asked: Sequence[Probe], grades: Sequence[Grade], grader: str, *, 
         leaks=leaks,
         leaked=Rate.of(sum(leak.passed.count for leak in leaks), sum(leak.passed.n for leak in leaks), level),
         errors=sum(grade.error is not None for grade in grades),
+        problem=next((grade.error for grade in grades if grade.error is not None), ""),
     )
 
 

@@ -174,7 +174,7 @@ def _robustness(page: Page, found: Robustness) -> None:
         ["not as recorded", *_rate(found.recorded), Text("of first verdicts now", DIM)],
     ]
     if found.order is not None:
-        favoured = f"of pairs of orders; {found.first_favoured} favoured what stood first both times"
+        favoured = f"of comparisons; {found.first_favoured} favoured the first place"
         rows.append(["flips by order", *_rate(found.order), Text(favoured, DIM)])
     page.columns(_RATE_COLUMNS, rows)
     for example in found.flipped[:3]:
@@ -186,8 +186,12 @@ def _robustness(page: Page, found: Robustness) -> None:
     )
     page.columns(_RATE_COLUMNS, [[leak.kind, *_rate(leak.passed), _leak(leak)] for leak in found.leaks])
     total = found.leaked
-    verdict, style = (f"{total.count} of {total.n} passed", BAD) if total.count else (f"none of {total.n} passed", GOOD)
-    page.line((verdict, style), f", a leak rate of {rate(total.estimate)} ({span(total.interval)})", indent=2)
+    if total.n:
+        passed = f"{total.count} of {total.n} passed" if total.count else f"none of {total.n} passed"
+        share = f", a leak rate of {rate(total.estimate)} ({span(total.interval)})"
+        page.line((passed, BAD if total.count else GOOD), share, indent=2)
+    if found.errors:
+        page.bullet("!", WARN, f"{found.errors} could not be judged: {clean(found.problem, 300)}")
     for leak in found.leaks:
         if leak.example is not None:
             where = f"{clean(leak.example.task, 60)} #{leak.example.trial}"
