@@ -91,13 +91,35 @@ def test_a_failing_test_shows_the_transcript_with_the_request_as_sent(agent: pyt
     result.stdout.fnmatch_lines(
         [
             "*- transcript -*",
-            "*tools: refund*",
-            "*user: refund A1*",
-            '*refund({"order": "A1"})*',
-            "*tool: refunded*",
-            "*Done.*",
+            "*user",
+            "*refund A1",
+            "*model, turn 1*scripted*",
+            "*tools: refund",
+            '*→ refund {"order": "A1"}',
+            "*result of refund",
+            "*refunded",
+            "*model, turn 2*",
+            "*Done.",
         ]
     )
+
+
+def test_what_a_terminal_would_obey_is_shown_and_not_obeyed(agent: pytest.Pytester) -> None:
+    agent.makepyfile(
+        r"""
+        from little_agent import answer
+        from passhat.scripting import say
+
+        def test_it(faux):
+            faux.script(say("\x1b[2Jgone \u202e"))
+            answer("well?")
+            raise ValueError
+        """
+    )
+    shown = agent.runpytest("--tb=no", "--show-capture=all").stdout.str()
+    assert "\x1b[2J" not in shown
+    shown = agent.runpytest("--tb=short").stdout.str().partition("- transcript -")[2]
+    assert r"\x1b[2Jgone \u202e" in shown
 
 
 def test_a_client_made_at_import_reaches_the_running_test_when_the_session_says_so(agent: pytest.Pytester) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Iterator
 from typing import Any
 
@@ -212,6 +213,43 @@ def test_async_tests_subprocesses_and_transports_reach_the_script(pytester: pyte
     pytester.runpytest().assert_outcomes(passed=6)
 
 
+NODE = """
+const url = `${process.env.OPENAI_BASE_URL}/chat/completions`;
+const headers = { "content-type": "application/json", authorization: `Bearer ${process.env.OPENAI_API_KEY}` };
+const body = JSON.stringify({ model: "m", messages: [{ role: "user", content: "hi" }] });
+const reply = await fetch(url, { method: "POST", headers, body });
+console.log((await reply.json()).choices[0].message.content);
+"""
+
+
+@pytest.mark.skipif(shutil.which("node") is None, reason="needs node")
+def test_an_agent_in_another_language_reaches_the_script(pytester: pytest.Pytester) -> None:
+    (pytester.path / "agent.mjs").write_text(NODE)
+    pytester.makepyfile(
+        """
+        import subprocess
+        import pytest
+        from passhat.scripting import say
+
+        def ask(env):
+            ran = subprocess.run(["node", "agent.mjs"], env=env, capture_output=True, text=True, check=True)
+            return ran.stdout.strip()
+
+        @pytest.mark.parametrize("inherited", [True, False])
+        def test_node(faux, inherited):
+            faux.script(say("hello"))
+            assert ask(None if inherited else faux.env) == "hello"
+            assert faux.requests[0].messages[-1].text == "hi"
+
+        @pytest.mark.trials(2, simulation=lambda request, rng: say("yes"))
+        def test_trials(trial):
+            assert ask(trial.env) == "yes"
+            assert trial.transcript.usage.model_calls == 1
+        """
+    )
+    pytester.runpytest().assert_outcomes(passed=3)
+
+
 @pytest.mark.parametrize("mode", [["-n", "0"], ["-n", "2"]], ids=" ".join)
 def test_clients_made_at_import_reach_the_running_test_in_every_worker(
     pytester: pytest.Pytester, mode: list[str], monkeypatch: pytest.MonkeyPatch
@@ -265,7 +303,7 @@ def test_a_transcript_that_is_shown_holds_no_key(pytester: pytest.Pytester, monk
     result.assert_outcomes(failed=1)
     result = pytester.runpytest()
     shown = result.stdout.str().partition("- transcript -")[2]
-    assert "user: the key is [redacted]" in shown
+    assert "the key is [redacted]" in shown
     assert "sk-very-secret-1" not in shown
 
 

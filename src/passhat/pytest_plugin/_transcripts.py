@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import json
+import shutil
 from collections.abc import Generator, Iterable
 from typing import Any
 
 import msgspec
 import pytest
 
-from passhat.facts import Message, ModelCall, Transcript
+from passhat.facts import Transcript
 from passhat.pytest_plugin._environment import host_environment
 from passhat.pytest_plugin._keys import EVIDENCE, FAILED
 from passhat.running import secrets_of
-
-_MESSAGES = 4
 
 
 class Transcripts:
@@ -35,52 +33,22 @@ class Transcripts:
         return report
 
 
-def transcript_section(transcript: Transcript, secrets: Iterable[str] = (), longest: int = 4000) -> str:
-    """A failing test's transcript, short enough to read: each request as sent, each reply, each tool."""
-    shown = _Shown(tuple(secrets))
-    lines: list[str] = []
-    for event in transcript.events:
-        if isinstance(event, ModelCall):
-            lines += shown.call(event)
-        else:
-            lines.append(f"{event.at:7.3f}s  {' '.join(f'{k}={v}' for k, v in shown.fields(event).items())}")
-    text = "\n".join(lines)
-    return text if len(text) <= longest else f"{text[:longest]}\n… {len(text) - longest} more characters"
+def transcript_section(transcript: Transcript, secrets: Iterable[str] = ()) -> str:
+    """A failing test's transcript, short enough to read, without secrets and without what a terminal would obey."""
+    from passhat.reporting import render_transcript
+
+    data = _redacted(msgspec.to_builtins(transcript), tuple(secrets))
+    width = min(120, max(60, shutil.get_terminal_size().columns))
+    return render_transcript(msgspec.convert(data, Transcript), width=width)
 
 
-class _Shown:
-    """Writes events without secrets, each text in one line of bounded length."""
-
-    def __init__(self, secrets: tuple[str, ...]) -> None:
-        self._secrets = secrets
-
-    def call(self, call: ModelCall) -> list[str]:
-        """A request and what came back."""
-        tools = ", ".join(tool.name for tool in call.tools)
-        lines = [f"{call.at:7.3f}s  request to {call.model or 'the model'} ({call.wire}); tools: {tools or 'none'}"]
-        if len(call.messages) > _MESSAGES:
-            lines.append(f"          … {len(call.messages) - _MESSAGES} earlier messages")
-        lines += [
-            f"          {sent.role}: {self.cut(sent.text or _wishes(sent))}" for sent in call.messages[-_MESSAGES:]
-        ]
-        if call.reply is not None:
-            lines.append(f"          -> {self.cut(call.reply.text or _wishes(call.reply))}")
-        else:
-            lines.append(f"          -> {call.http_status} {self.cut(call.error or '')}")
-        return lines
-
-    def fields(self, event: Any) -> dict[str, str]:
-        """Any other event."""
-        data: dict[str, Any] = msgspec.to_builtins(event)
-        return {name: self.cut(str(value)) for name, value in data.items() if name not in ("at", "seconds")}
-
-    def cut(self, text: str, longest: int = 300) -> str:
-        """One line."""
-        for secret in self._secrets:
-            text = text.replace(secret, "[redacted]")
-        text = " ".join(text.split())
-        return text if len(text) <= longest else f"{text[: longest - 1]}…"
-
-
-def _wishes(message: Message) -> str:
-    return ", ".join(f"{wish.name}({json.dumps(wish.arguments, ensure_ascii=False)})" for wish in message.tool_calls)
+def _redacted(value: Any, secrets: tuple[str, ...]) -> Any:
+    if isinstance(value, str):
+        for secret in secrets:
+            value = value.replace(secret, "[redacted]")
+        return value
+    if isinstance(value, dict):
+        return {_redacted(key, secrets): _redacted(each, secrets) for key, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [_redacted(each, secrets) for each in value]
+    return value

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from passhat.reporting._runs import render_runs, render_trials
     from passhat.reporting._terminal import render_terminal
     from passhat.reporting._text import clean, clean_block
+    from passhat.reporting._transcript import render_transcript
     from passhat.reporting._trial import TrialPage, render_trial, trial_page
 
 _HOME = {
@@ -54,6 +55,7 @@ _HOME = {
     "render_reading_plan": "_raters",
     "render_runs": "_runs",
     "render_terminal": "_terminal",
+    "render_transcript": "_transcript",
     "render_trial": "_trial",
     "render_trials": "_runs",
     "trial_page": "_trial",
@@ -83,6 +85,7 @@ __all__ = [
     "render_regraded",
     "render_runs",
     "render_terminal",
+    "render_transcript",
     "render_trial",
     "render_trials",
     "trial_page",

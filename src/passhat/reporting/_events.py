@@ -17,11 +17,16 @@ LONGEST_PAGE = 200_000  # characters; a trial whose texts are all cut may still 
 
 
 class Events:
-    """Shows events one after another; of each model call only what is new in its conversation."""
+    """Shows events one after another; of each model call only what is new in its conversation.
 
-    def __init__(self, page: Page, cuts: Cuts) -> None:
+    ``offers``: also the names of the tools that a request offers, where they are others than in the one before.
+    """
+
+    def __init__(self, page: Page, cuts: Cuts, *, offers: bool = False) -> None:
         self._page = page
         self._cuts = cuts
+        self._offers = offers
+        self._offered: Sequence[str] | None = None
         self._said: Sequence[Message] = ()
         self._tools: dict[str, str] = {}
         self._turn = 0
@@ -68,6 +73,10 @@ class Events:
             call.fault
         )
         self._head(call.at, f"model, turn {self._turn}", " · ".join(part for part in aside if part))
+        offered = [tool.name for tool in call.tools]
+        if self._offers and offered != self._offered:
+            self._page.line((f"tools: {clean(', '.join(offered) or 'none', VALUE)}", DIM), indent=9)
+            self._offered = offered
         if call.refused is not None:
             self._page.bullet("✗", BAD, f"refused by us: {clean(call.refused, 80)}", indent=9)
         if call.error is not None:
