@@ -9,6 +9,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import msgspec
 import pytest
 from openai import OpenAI
 
@@ -18,7 +19,7 @@ from passhat.facts import Manifest, Status, TrialRecord, Usage
 from passhat.planning import Plan, PlanError, assumed, make_plan, pilot_of, power_of, variances
 from passhat.scripting import reply
 from passhat.stats import cmh, sign_flip
-from passhat.summary import Report, summarize
+from passhat.summary import Judging, Report, summarize
 
 
 def report(passes: list[int], n: int, *, dollars: float | None = None, name: str = "pilot") -> Report:
@@ -86,6 +87,18 @@ def test_a_plan_of_a_runs_own_size_costs_what_two_such_runs_took(tmp_path: Path)
     (more,) = (size for size in plan.sizes if (size.tasks, size.trials) == (4, 30))
     assert more.dollars == pytest.approx(4.8)
     assert more.minutes == pytest.approx(20 * took / 60)
+
+
+def test_what_judges_cost_belongs_to_the_price_and_unknown_prices_make_it_partial() -> None:
+    pilot = report([3, 2], 4, dollars=0.02)
+    for dollars, price, partial in ((0.08, 0.03, ()), (None, 0.02, ("dollars",))):
+        judging = Judging(
+            models=("openai/j",), source="live", reported={}, model_calls=8, tokens=9, dollars=dollars, partial=(),
+            judges=(),
+        )  # fmt: skip
+        found = pilot_of(msgspec.structs.replace(pilot, judging=judging))
+        assert found.dollars == pytest.approx(price)
+        assert found.partial == partial
 
 
 def test_a_second_run_measures_how_differently_tasks_respond() -> None:
@@ -181,8 +194,6 @@ def test_the_command_line_plans_from_a_table_and_from_a_rate(tmp_path: Path) -> 
     done = call("pilot.csv", "--difference", "5%")
     assert done.returncode == 0, done.stderr
     assert "To find 5 points 80 % of the time" in done.stdout
-    import msgspec
-
     assert msgspec.json.decode(call("--rate", "0.7", "--json").stdout.encode(), type=Plan).pilot.rate == 0.7
     assert call().returncode == 2
     assert call("pilot.csv", "--rate", "0.5").returncode == 2

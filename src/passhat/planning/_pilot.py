@@ -18,8 +18,9 @@ class Pilot(msgspec.Struct, frozen=True, kw_only=True):
 
     ``within`` is the variance of one trial given its task, ``between`` that of the tasks' true rates, ``response`` the
     standard deviation of the change from task to task. ``flip_rate`` is the share of tasks that both passed and failed.
-    ``dollars`` and ``seconds`` are a trial's, None where unknown; ``partial`` names those known for some trials only.
-    A trial's seconds are those of the whole run shared among its trials: preparing and grading belong to them.
+    ``dollars`` (its judges' included) and ``seconds`` are a trial's, None where unknown; ``partial`` names those known
+    in part only. A trial's seconds are those of the whole run shared among its trials: preparing and grading belong to
+    them.
     """
 
     based_on: str | None
@@ -57,8 +58,7 @@ def pilot_of(report: Report, after: Report | None = None, *, response: float | N
     measured = None
     if after is not None:
         measured = _response(rows, {row.task: (row.n, row.c) for row in after.by_task if row.n})
-    ran = report.usage.trials
-    dollars = report.usage.dollars
+    dollars, partial = _dollars(report)
     return Pilot(
         based_on=report.run.run_id,
         tasks=len(rows),
@@ -69,11 +69,23 @@ def pilot_of(report: Report, after: Report | None = None, *, response: float | N
         response=_checked(response) if response is not None else RESPONSE if measured is None else measured,
         response_measured=response is None and measured is not None,
         flip_rate=report.flip_rate,
-        dollars=dollars / ran if dollars is not None and ran else None,
+        dollars=dollars,
         seconds=_seconds(report),
         concurrency=report.run.concurrency,
-        partial=tuple(name for name in report.usage.partial if name in ("dollars", "seconds")),
+        partial=("dollars",) if partial else (),
     )
+
+
+def _dollars(report: Report) -> tuple[float | None, bool]:
+    """What a trial costs, its judges included, and whether that is only what is known of it."""
+    usage, judging = report.usage, report.judging
+    if usage.dollars is None or not usage.trials:
+        return None, False
+    spent, partial = usage.dollars, "dollars" in usage.partial
+    if judging is not None and judging.model_calls:
+        spent += judging.dollars or 0.0
+        partial = partial or judging.dollars is None or "dollars" in judging.partial
+    return spent / usage.trials, partial
 
 
 def _seconds(report: Report) -> float | None:
