@@ -1,5 +1,6 @@
 import math
 import random
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -286,11 +287,26 @@ def test_the_same_trials_always_give_the_same_interval() -> None:
     assert metrics.classification()(trials) == metrics.classification()(trials)
 
 
-def _routing(rng: random.Random, tasks: int) -> list[FinishedTrial]:
+def _graded(rng: random.Random) -> float:
+    return rng.betavariate(4, 1)
+
+
+# How often the router is right on a task; the mean over tasks is .8 in each world.
+WORLDS: dict[str, Callable[[random.Random], float]] = {
+    "easier and harder": _graded,
+    "all alike": lambda rng: 0.8,
+    "solved or not": lambda rng: float(rng.random() < 0.8),
+    "mostly solved": lambda rng: rng.betavariate(1.6, 0.4),
+}
+
+
+def _routing(
+    rng: random.Random, tasks: int, skill_of: Callable[[random.Random], float] = _graded
+) -> list[FinishedTrial]:
     rows: list[tuple[str, Any, list[Any]]] = []
     for index in range(tasks):
         label = rng.choice("ab")
-        skill = rng.betavariate(4, 1)
+        skill = skill_of(rng)
         outputs = [label if rng.random() < skill else ("b" if label == "a" else "a") for _ in range(5)]
         rows.append((f"t{index}", label, outputs))
     return trials_of(rows)
@@ -309,6 +325,19 @@ def test_intervals_of_routing_cover_the_truth_in_seeded_repeats() -> None:
             assert figure.tasks_like_these is not None
             covered[name] += figure.tasks_like_these[0] <= 0.8 <= figure.tasks_like_these[1]
     assert min(covered.values()) >= 0.94 * repeats, covered
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("tasks", [12, 30, 60])
+@pytest.mark.parametrize("world", WORLDS)
+def test_the_interval_of_routing_accuracy_covers_in_every_world(world: str, tasks: int) -> None:
+    rng = random.Random(17)
+    covered, repeats = 0, 400
+    for _ in range(repeats):
+        interval = metrics.classification(["a", "b"])(_routing(rng, tasks, WORLDS[world])).tasks_like_these
+        assert interval is not None
+        covered += interval[0] <= 0.8 <= interval[1]
+    assert covered >= 0.94 * repeats, covered / repeats
 
 
 def called(*calls: tuple[str, Any], run: str | None = None, offered: str = "search") -> Transcript:
