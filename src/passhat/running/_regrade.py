@@ -255,7 +255,7 @@ class RegradeJob:
             graders=grader_words(manifest.graders, self.now, self.chosen),
             judged=changes.judged,
             without=changes.without,
-            unreached=self.board.planned - done,
+            unreached=max(0, self.board.planned - done),  # a run that goes on has more by now
             flips=tuple(changes.flips),
             by_task=changes.by_task(),
             scores_changed=changes.scores,

@@ -11,7 +11,8 @@ from passhat.facts import Manifest, Status, Transcript, TrialRecord
 from passhat.running._asked import Asked, Options, Ways
 from passhat.running._errors import Interrupted
 from passhat.running._own_loop import own_loop
-from passhat.running._setup import new_job, resumed_job
+from passhat.running._resuming import resumed_job
+from passhat.running._setup import new_job
 
 if TYPE_CHECKING:
     from passhat.records import RunReader

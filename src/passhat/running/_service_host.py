@@ -18,7 +18,8 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from passhat.isolation import Ended, ForkServer, IsolationError, Job, ProcessLimits, ServerSpec, Slot
+from passhat.isolation import Ended, ForkServer, IsolationError, Job, ProcessLimits, ServerSpec, Slot, end_leftovers
+from passhat.isolation._leftovers import make_scratch
 from passhat.running._calling import DeadlinePassed, Raised, TrialThread, within
 from passhat.running._errors import RunError
 from passhat.running._executor import ServiceFailed
@@ -46,7 +47,8 @@ class ServiceHost:
         self.folder = folder
         self.suite = suite
         self.variables = dict(variables)
-        self.scratch = Path(tempfile.mkdtemp(prefix="passhat-services-")).resolve()
+        end_leftovers()
+        self.scratch = Path(make_scratch()).resolve()
         self._idle: list[Lane] = []
         self._slots: list[Slot] = []
         self._server = ForkServer(ServerSpec(environ=self.variables, mode="spawn"))

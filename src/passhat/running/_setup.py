@@ -13,12 +13,11 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
 
-from passhat.facts import Manifest, Status, Task
+from passhat.facts import Manifest, Task
 from passhat.running._asked import Asked, Select
 from passhat.running._data_files import DataFiles
-from passhat.running._errors import ResumeRefused, RunError
+from passhat.running._errors import RunError
 from passhat.running._executor import Executor
-from passhat.running._grading_again import GradingAgain, statuses_to_grade
 from passhat.running._inline import InlineExecutor, World
 from passhat.running._job import Job
 from passhat.running._judges import Judges, choose_judges
@@ -32,12 +31,11 @@ from passhat.running._runner import Rules
 from passhat.running._seen import Seen
 from passhat.running._silence import silent_judges
 from passhat.running._stopping import GateStopping, Stopping, check_stopping
-from passhat.running._stored import StoredTrials
 from passhat.trial import ModelAccess
 
 if TYPE_CHECKING:
     from passhat.gateway import Gateway
-    from passhat.records import PairSet, RunWriter
+    from passhat.records import RunWriter
     from passhat.running._service_host import ServiceHost
     from passhat.suite import Suite
 
@@ -317,76 +315,3 @@ def new_job(suite: Suite, asked: Asked, root: Path | str) -> Job:
         job = setup.job(gateway, executor, writer)
         undo.pop_all()
         return job
-
-
-def resumed_job(path: Path, suite: Suite, asked: Asked, *, force: bool, retry: Collection[Status]) -> Job:
-    """Set up the rest of a run, after checking that the suite is still what the run measured."""
-    from passhat.records import RunReader, open_for_resume, resume_refusal
-
-    old = RunReader(path).manifest
-    if asked.isolation is None:
-        asked = replace(asked, isolation=old.isolation)
-    if asked.confine is None and asked.isolation != "inline":
-        asked = replace(asked, confine=old.guard == "confine")
-    setup = Setup(suite, asked, selected=lambda tasks: _as_before(tasks, old.task_ids))
-    setup.check_confined()
-    with ExitStack() as undo:
-        gateway = setup.gateway(undo)
-        executor, agents = setup.open(gateway, undo)
-        new = setup.manifest(tuple(agents), executor, trials=old.trials, seed=old.seed, order=old.order, stop=old.stop)
-        if old.state == "finished" or new.source_planned == old.source_planned:
-            new = msgspec.structs.replace(new, model_source=old.model_source)  # which may say who answered
-        reasons = resume_refusal(old, new, forced=force)
-        if reasons:
-            raise ResumeRefused(old.run_id, reasons)
-        writer = open_for_resume(path, retry=retry, redact=setup.secrets, hook=asked.hook)
-        undo.callback(writer.close)
-        job = setup.job(gateway, executor, writer, _kept_of_passed(path))
-        waiting = _look_back(path, job, statuses_to_grade(retry))
-        if waiting:
-            job.again = _grading_again(path, setup, executor, waiting)
-            undo.callback(job.again.trials.close)
-        undo.pop_all()
-        return job
-
-
-def _as_before(tasks: Sequence[Task], ids: Sequence[str]) -> Sequence[Task]:
-    """The tasks that the run has, in its order; those that are gone are missed by the comparison that follows."""
-    known = {task.id: task for task in tasks}
-    return [known[name] for name in ids if name in known]
-
-
-def _kept_of_passed(path: Path) -> set[str]:
-    from passhat.records import RunReader
-
-    return {record.workspace for record in RunReader(path).trials() if record.passed and record.workspace}
-
-
-def _grading_again(path: Path, setup: Setup, executor: Executor, waiting: PairSet) -> GradingAgain:
-    from passhat.records import RunReader
-
-    reader = RunReader(path)
-    records = (record for record in reader.trials() if (record.arm, record.task, record.trial) in waiting)
-    return GradingAgain(StoredTrials(reader, setup.tasks, executor, services=bool(setup.suite.services)), records)
-
-
-def _look_back(path: Path, job: Job, to_grade: Collection[Status]) -> PairSet:
-    """Count what the run recorded before, one record at a time. Returns which trials are to be graded again."""
-    from passhat.records import PairSet, RecordError, RunReader
-
-    reader, waiting = RunReader(path), PairSet()
-    for record in reader.trials():
-        if record.status in to_grade:
-            waiting.add((record.arm, record.task, record.trial))
-            job.board.add_waiting(record)
-        else:
-            job.board.add_earlier(record)
-            if job.stopping is not None:
-                job.stopping.see(record)
-        try:
-            transcript = reader.transcript(record)
-        except RecordError:
-            continue  # the record counts; the report says that its transcript is damaged
-        if transcript is not None:
-            job.seen.add(transcript)
-    return waiting

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from passhat.facts import RULES, ErrorInfo, Grade, Grading, Manifest, Status, Task, Transcript, TrialRecord, Usage
 from passhat.facts._grades import Verdict
+from passhat.isolation._leftovers import make_scratch
 from passhat.running._executor import Executor, Stored
 from passhat.running._plan import PlannedTrial
 from passhat.running._verdict import judge
@@ -57,7 +58,7 @@ class StoredTrials:
         self._tasks = {task.id: task for task in tasks}
         self._executor = executor
         self._services = services
-        self._folder = Path(tempfile.mkdtemp(prefix="passhat-")).resolve()
+        self._folder = Path(make_scratch()).resolve()
 
     async def grade(self, record: TrialRecord) -> GradedAgain:
         """Have one trial graded. What user code does wrong is in the grades."""
