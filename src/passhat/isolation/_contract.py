@@ -23,8 +23,11 @@ class Channel(Protocol):
     def emit(self, event: Any) -> None:
         """Send an event (JSON, or a msgspec struct) at once: it survives whatever happens to this process later."""
 
-    def phase(self, name: str) -> None:
-        """Begin the named phase of the job; its own deadline starts now. Phases go forward only."""
+    def phase(self, name: str, last: Any = None) -> None:
+        """Begin the named phase of the job; its own deadline starts now. Phases go forward only.
+
+        ``last`` is an event that is sent before it, in the same message: each one wakes the supervisor and the runner.
+        """
 
 
 class ProcessLimits(msgspec.Struct, frozen=True, kw_only=True):

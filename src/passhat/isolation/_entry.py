@@ -40,19 +40,23 @@ class PipeChannel:
         """Send an event at once."""
         self.send(Kind.EVENT, to_json(event, "event"))
 
-    def phase(self, name: str) -> None:
-        """Begin a phase."""
-        self.send(Kind.PHASE, name.encode())
+    def phase(self, name: str, last: Any = None) -> None:
+        """Begin a phase, after a last event of the one before."""
+        event = b"" if last is None else self._framing.pack(Kind.EVENT, to_json(last, "event"))
+        self._write(event + self._framing.pack(Kind.PHASE, name.encode()))
 
     def send(self, kind: Kind, body: bytes) -> None:
         """Write one message; leaves the process when the channel was closed or replaced."""
+        self._write(self._framing.pack(kind, body))
+
+    def _write(self, message: bytes) -> None:
         if os.getpid() != self._owner:
             return
         with self._lock:
             try:
                 if self._look() != self._identity:
                     os._exit(CHANNEL_CLOSED)
-                data = memoryview(self._framing.pack(kind, body))
+                data = memoryview(message)
                 while data:
                     data = data[os.write(self._descriptor, data) :]
             except OSError:

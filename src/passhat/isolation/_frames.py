@@ -13,7 +13,6 @@ class Kind(enum.IntEnum):
     JOB = 1
     CANCEL = 2
 
-    STARTED = 10  # pid of the job's first process
     EVENT = 11
     PHASE = 12
     RESULT = 13

@@ -45,10 +45,11 @@ class Owner:
         """Whether `send` has left bytes for later."""
         return bool(self._out)
 
-    def send(self, kind: Kind, body: bytes = b"") -> None:
-        """Queue a message and write what fits without waiting."""
+    def send(self, kind: Kind, body: bytes = b"", *, now: bool = True) -> None:
+        """Queue a message and write what fits without waiting; ``now=False`` leaves that to the next message."""
         self._out += self._framing.pack(kind, body)
-        self.push()
+        if now:
+            self.push()
 
     def push(self) -> None:
         """Write what fits without waiting."""

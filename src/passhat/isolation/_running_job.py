@@ -126,7 +126,6 @@ class RunningJob:
             self._poller.register(descriptor, select.POLLIN)
         for descriptor in readers:
             os.set_blocking(descriptor, False)
-        self._owner.send(Kind.STARTED, b"%d" % self._root)
 
     def _step(self) -> None:
         self._poller.register(self._owner.fileno(), select.POLLIN | (select.POLLOUT if self._owner.unsent else 0))
@@ -278,7 +277,7 @@ class RunningJob:
         code = None if status is None or forced else os.waitstatus_to_exitcode(status)
         body = self._result[1] if self._result is not None else b""
         if kind == "returned":
-            self._owner.send(Kind.RESULT, body)
+            self._owner.send(Kind.RESULT, body, now=False)  # the end follows at once
         survivors = self._survivors
         return Ended(
             kind="lost" if survivors else kind,

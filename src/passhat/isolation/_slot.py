@@ -37,7 +37,6 @@ class Slot:
         self._watchdog: asyncio.TimerHandle | None = None
         self._spoiled = False
         self._failure: Exception | None = None  # what on_event raised
-        self.job_pid: int | None = None
 
     async def connect(self, sock: socket.socket) -> Slot:
         """Take the line to the supervisor."""
@@ -70,7 +69,7 @@ class Slot:
         try:
             ended = await self._wait(self._ended)
         finally:
-            self._ended, self._on_event, self.job_pid = None, None, None
+            self._ended, self._on_event = None, None
             if self._watchdog is not None:
                 self._watchdog.cancel()
         if self._failure is not None:
@@ -125,9 +124,7 @@ class Slot:
         self._watchdog = asyncio.get_running_loop().call_later(seconds, self.kill)
 
     def _message(self, kind: Kind, body: bytes) -> None:
-        if kind is Kind.STARTED:
-            self.job_pid = int(body)
-        elif kind is Kind.EVENT and self._on_event is not None:
+        if kind is Kind.EVENT and self._on_event is not None:
             self._tell(body)
         elif kind is Kind.STOPPING:
             self._expect_end(_PROOF_LATE)

@@ -188,16 +188,15 @@ class Attempt:
         done = self._act(agent)
         self.recorder.close()
         self.live.cancel()
-        self.channel.emit(done)
-        self.channel.phase("close")
+        self.channel.phase("close", done)
         self._tear_down(agent)
 
     def _make_ready(self) -> Callable[..., Any]:
         suite: Suite
         agent: Callable[..., Any]
         suite, agent = self._step("import", self._load)
-        self.channel.phase("prepare")
         if suite.prepare is not None:
+            self.channel.phase("prepare")
             self._step("prepare", lambda: self._call(suite.prepare))
         if self.workspace.made is not None and self.order.marks:
             made = self.workspace.made
@@ -216,9 +215,8 @@ class Attempt:
         self.live.environment = open_environment(suite.environment, self.live, self.closing)
 
     def _act(self, agent: Callable[..., Any]) -> Done:
-        self.channel.phase("act")
         self.recorder.restart()
-        self.channel.emit(Acting(self.recorder.start))
+        self.channel.phase("act", Acting(self.recorder.start))
         try:
             output = self._call(agent)
         except BaseException as error:

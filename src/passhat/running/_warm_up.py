@@ -41,7 +41,7 @@ class _Silent:
         """Encode, as a channel does."""
         msgspec.json.encode(event)
 
-    def phase(self, name: str) -> None:
+    def phase(self, name: str, last: Any = None) -> None:
         """Nobody holds a clock."""
 
 
