@@ -125,3 +125,16 @@ def test_the_reading_is_in_the_json_and_null_where_nobody_could_read(report_of: 
     data = json.loads(report_of(SIX, options={"labels": [said("broken", 0, fault="task")]}).to_json())["reading"]
     assert data["without"]["taken_out"] == 1
     assert data["faults"] == {"task": 1}
+
+
+def test_a_label_on_an_attempt_that_was_run_again_counts_no_more(
+    trial: Callable[..., Any], report_of: Reporter
+) -> None:
+    records = [
+        trial("a", 0, False, started="2026-11-30T09:00:00.000+00:00"),
+        trial("a", 1, False, started="2026-11-30T11:00:00.000+00:00"),
+        trial("a", 2, False),
+    ]
+    labels = [said("a", number, fault="task") for number in range(3)]
+    found = reading(report_of({"a": "---"}, records=records, options={"labels": labels}))
+    assert (found.failed_read, found.faults) == (2, {"task": 2})

@@ -148,12 +148,13 @@ def _add(reader: RunReader, given: dict[str, Any]) -> int:
 
 
 def _show_agreement(reader: RunReader, grader: str, *, as_json: bool, run: str) -> int:
-    from passhat.reviewing import rater_agreement
+    from passhat.reviewing import labels_of, rater_agreement
 
     tags = dict(reader.manifest.task_tags)
     for record in reader.trials():
         tags.setdefault(record.task, record.tags)
-    pairs = rater_agreement(reader.labels(), tags=tags, grader=grader)
+    labels = labels_of(reader.trials(), reader.labels())
+    pairs = rater_agreement(labels, tags=tags, grader=grader)
     if as_json:
         _print_json({"schema": 1, "run": reader.run_id, "grader": grader, "pairs": pairs})
     else:
@@ -164,9 +165,10 @@ def _show_agreement(reader: RunReader, grader: str, *, as_json: bool, run: str) 
 
 
 def _show_list(reader: RunReader, items: list[ReadingItem], rater: str, grader: str) -> int:
-    from passhat.reviewing import progress_of
+    from passhat.reviewing import labels_of, progress_of
 
-    progress = progress_of(items, reader.labels(), rater, grader=grader)
+    labels = labels_of(reader.trials(), reader.labels())
+    progress = progress_of(items, labels, rater, grader=grader)
     _print_json(
         {
             "schema": 1,

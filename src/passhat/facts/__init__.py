@@ -20,7 +20,7 @@ from passhat.facts._exceptions import message_of, traceback_of
 from passhat.facts._grades import Grade, Role, Verdict, decide
 from passhat.facts._json import NotJSON, as_json, canonical_json, digest
 from passhat.facts._judged import Judged, JudgeSample
-from passhat.facts._labels import Fault, Label, standing
+from passhat.facts._labels import Fault, Label, is_about, standing
 from passhat.facts._limits import Limits
 from passhat.facts._manifest import SCHEMA, GitState, Manifest, ModelSource, TaskCount
 from passhat.facts._metric_values import MetricValue
@@ -78,6 +78,7 @@ __all__ = [
     "decide",
     "derive_seed",
     "digest",
+    "is_about",
     "message_of",
     "standing",
     "traceback_of",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from datetime import UTC, datetime, timedelta
 from typing import Literal
 
 import msgspec
@@ -48,3 +49,24 @@ def standing(labels: Iterable[Label]) -> list[Label]:
         last.pop(key, None)
         last[key] = label
     return [label for label in last.values() if not label.withdrawn]
+
+
+def is_about(label: Label, started: str) -> bool:
+    """Whether a label can be about the attempt that began at ``started``: a trial that ran again is another one.
+
+    Where one of the times isn't known, it is.
+
+    >>> label = Label("t1", 0, "fail", "ann", "2026-11-30T10:00:00Z")
+    >>> is_about(label, "2026-11-30T09:58:12.340+00:00"), is_about(label, "2026-12-01T08:00:00.000+00:00")
+    (True, False)
+    """
+    said, began = _moment(label.at), _moment(started)
+    return said is None or began is None or said + timedelta(seconds=1) > began  # labels have whole seconds
+
+
+def _moment(text: str) -> datetime | None:
+    try:
+        when = datetime.fromisoformat(text)
+    except ValueError:
+        return None
+    return when if when.tzinfo else when.replace(tzinfo=UTC)

@@ -9,7 +9,7 @@ from passhat.reviewing._errors import ReviewError
 from passhat.reviewing._labels import new_label, read_labels
 from passhat.reviewing._list import DEFAULT_PASSED, DEFAULT_RANDOM, KINDS, Kind, ReadingItem, reading_list
 from passhat.reviewing._plan import BY, Allocation, PlanItem, ReadingPlan, read_plan, sampling_plan, write_plan
-from passhat.reviewing._progress import Progress, progress_of
+from passhat.reviewing._progress import Progress, labels_of, progress_of
 
 __all__ = [
     "BY",
@@ -27,6 +27,7 @@ __all__ = [
     "ReviewError",
     "TagAgreement",
     "disputes",
+    "labels_of",
     "new_label",
     "progress_of",
     "rater_agreement",

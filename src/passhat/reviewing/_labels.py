@@ -100,7 +100,7 @@ def _label(line: bytes, where: str, trials: Collection[TrialKey], defaults: dict
         raise ReviewError(f"{where}: isn't a label: {error}. {_NOTHING}") from None
     fields: dict[str, Any] = msgspec.structs.asdict(given)
     fields |= {name: value for name, value in defaults.items() if not fields[name]}
-    if not fields["rater"]:
+    if not fields["rater"].strip():
         raise ReviewError(f"{where}: says no rater; name one with --rater. {_NOTHING}")
     if (given.arm, given.task, given.trial) not in trials:
         arm = f" of arm {given.arm!r}" if given.arm else ""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Hashable, Sequence
 
-from passhat.facts import Label
+from passhat.facts import Label, is_about
 from passhat.summary._agreement import agreements
 from passhat.summary._measure import MIN_UNITS, PassRate
 from passhat.summary._rates import Population, ends, method
@@ -29,10 +29,12 @@ def reading_of(
     tasks = {task.task for task in headline.tasks}
     about: dict[_Trial, list[Label]] = {}
     for label in labels:
-        if label.arm == tally.arm and label.task in tasks and (label.task, label.trial) in tally.watched:
-            about.setdefault((label.task, label.trial), []).append(label)
-    failed = {trial for trial in about if tally.watched[trial] is False}
-    passed = {trial for trial in about if tally.watched[trial] is True}
+        trial = (label.task, label.trial)
+        known = tally.watched.get(trial) if label.arm == tally.arm and label.task in tasks else None
+        if known is not None and is_about(label, known[1]):
+            about.setdefault(trial, []).append(label)
+    failed = {trial for trial in about if tally.watched[trial][0] is False}
+    passed = {trial for trial in about if tally.watched[trial][0] is True}
     blamed = {trial: fault for trial in failed if (fault := _fault(about[trial]))}
     taken_out = [trial for trial, fault in blamed.items() if fault in NOT_THE_AGENTS]
     counted = sum(task.n for task in headline.tasks)

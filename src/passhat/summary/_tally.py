@@ -163,7 +163,7 @@ class Tally:
     ) -> None:
         self.arm = arm
         self.policy = policy
-        self.watched: dict[tuple[str, int], bool | None] = {}  # what became of the trials to ``watch``, once seen
+        self.watched: dict[tuple[str, int], tuple[bool | None, str]] = {}  # of trials to ``watch``: verdict and start
         self._watch = frozenset(watch)
         self.not_regraded = 0
         self.retried = 0
@@ -205,7 +205,7 @@ class Tally:
         passed = self._judge(record)
         task.see(record.trial, passed)
         if (record.task, record.trial) in self._watch:
-            self.watched[record.task, record.trial] = passed
+            self.watched[record.task, record.trial] = passed, record.started
         task.see_score(passed, record.score)
         task.see_fingerprint(record.fingerprint)
         for grade in record.grades:

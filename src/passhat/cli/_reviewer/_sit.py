@@ -15,7 +15,7 @@ from passhat.cli._reviewer._screen import Screen
 from passhat.facts import Task, Transcript, TrialRecord, standing
 from passhat.records import RecordError, append_labels, workspace_content
 from passhat.reporting import Look, TrialPage, clean, look_of, trial_page
-from passhat.reviewing import Progress, ReadingItem, progress_of
+from passhat.reviewing import Progress, ReadingItem, labels_of, progress_of
 from passhat.summary import ExitCode, TrialKey, key_of
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ def sit(
 
     Returns the exit code. Raises `NoTerminal`, with the way to label without one.
     """
-    labels = reader.labels(every=True)
+    labels = labels_of(reader.trials(), reader.labels(every=True))
     progress = progress_of(items, standing(labels), rater, grader=grader)
     if not progress.left:
         click.echo(_nothing_left(progress, rater))
