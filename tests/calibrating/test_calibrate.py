@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import msgspec
@@ -242,6 +243,33 @@ def test_a_random_sample_that_is_none_is_found_out() -> None:
     assert "the labels called random are none: the judge passed 60 of 60" in found.correction.refused
 
 
+def test_random_labels_of_passed_trials_only_are_found_out() -> None:
+    """Other graders fail half of what the judge passes, and no label called random is of those."""
+    made = world()
+    records = [
+        msgspec.structs.replace(record, passed=bool(record.passed) and place % 2 == 0)
+        for place, record in enumerate(made.records())
+    ]
+    passed = [place for place, record in enumerate(records) if record.passed][:60]
+    failed = [place for place in range(300) if not made.judge.flat[place]][:20]
+    found = calibrate(Labelled("run", records, made.labels([*passed, *failed])), JUDGE)
+    assert found.correction.refused.startswith("the labels called random are none: of ")
+    assert f"of the {len(passed)} labelled ones {len(passed)}" in found.correction.refused
+
+
+def test_labels_of_two_tasks_are_too_few_to_speak_of_the_others() -> None:
+    made = world()
+    found = calibrate(labelled(made, made.labels(range(20, 40))), JUDGE)
+    assert "the labels are of fewer than 3 tasks" in found.correction.refused
+
+
+def test_a_share_that_no_such_judge_could_pass_is_refused() -> None:
+    made = simulate(np.random.default_rng(1), np.zeros(30), 10, specificity=1.0)
+    other = simulate(np.random.default_rng(2), np.full(30, 0.5), 10, sensitivity=0.95, specificity=0.6)
+    found = calibrate(labelled(made, []), JUDGE, elsewhere=labelled(other, other.labels(range(0, 300, 3)), "other"))
+    assert "would not do at any pass rate" in found.correction.refused
+
+
 def test_picked_labels_of_another_run_are_refused() -> None:
     made, other = world(), world(8)
     labels = [*other.labels(drawn()), *other.labels([0, 1, 2], sample="disputed", rater="ben")]
@@ -368,6 +396,26 @@ def test_few_labels_sight_of_the_verdict_and_few_tasks_are_warned_of() -> None:
     assert corrected is not None
     assert corrected.these_tasks == corrected.tasks_like_these
     assert "jackknife over tasks" in corrected.method
+
+
+def test_a_judge_that_always_passes_has_kappa_0_and_the_agreement_of_chance() -> None:
+    made = World(np.array([[True, True, False, False]]), np.ones((1, 4), bool))
+    found = calibrate(labelled(made, made.labels(range(4))), JUDGE)
+    assert (found.quality.kappa, found.quality.kappa_interval, found.quality.agreement.estimate) == (0.0, None, 0.5)
+    assert "the judge gave all labelled trials one verdict" in message(found, "kappa")
+    alike = World(np.ones((1, 4), bool), np.ones((1, 4), bool))
+    found = calibrate(labelled(alike, alike.labels(range(4))), JUDGE)
+    assert found.quality.kappa is None
+    assert "kappa is undefined" in message(found, "kappa")
+
+
+def test_raw_agreement_is_warned_of_where_people_nearly_always_say_the_same() -> None:
+    made = simulate(np.random.default_rng(1), np.full(30, 0.9), 10)
+    found = calibrate(labelled(made, made.labels(drawn(200))), JUDGE)
+    assert re.match(
+        r"people pass \d\d % of the labelled trials: a judge that always says so", message(found, "lopsided")
+    )
+    assert "lopsided" not in rules(calibrate(labelled(world(), world().labels(drawn())), JUDGE))
 
 
 def test_picked_by_hand_tasks_are_a_sample_of_nothing() -> None:

@@ -10,6 +10,8 @@ from passhat.calibrating._weights import Weighed
 from passhat.summary import Finding
 
 MIN_LABELS = 50
+LOPSIDED = 0.8
+"""From here on raw agreement flatters a judge that always gives one verdict."""
 
 
 def findings(
@@ -21,8 +23,8 @@ def findings(
         yield _warn("few-labels", f"{n} labels are few: below {MIN_LABELS} every figure here is rough")
     if correction.refused and n:
         yield _warn("refused", f"no corrected rate: {correction.refused}; {correction.way_out}")
-    if quality.kappa is None and n:
-        yield _note("kappa", "kappa is undefined: people, or the judge, gave all labelled trials one verdict")
+    if n:
+        yield from _lopsided(quality)
     chosen = n - counts.drawn
     if chosen and counts.drawn:
         yield _note(
@@ -51,6 +53,26 @@ def findings(
             "treat each task as one observation; spread labels over tasks",
         )
     yield from _unused(counts, tuned)
+
+
+def _lopsided(quality: Quality) -> Iterator[Finding]:
+    """Tables in which raw agreement, or kappa, says little."""
+    (pp, pf), (fp, ff) = quality.table
+    n = quality.labels
+    share = max(pp + pf, fp + ff) / n
+    if quality.kappa is None:
+        yield _note("kappa", "kappa is undefined: people and the judge gave all labelled trials the same verdict")
+    elif 0 in (pp + fp, pf + ff):
+        yield _warn(
+            "kappa", "the judge gave all labelled trials one verdict: it agrees no better than chance, kappa is 0"
+        )
+    elif LOPSIDED <= share < 1:
+        word = "pass" if pp + pf > fp + ff else "fail"
+        yield _note(
+            "lopsided",
+            f"people {word} {share * 100:.0f} % of the labelled trials: a judge that always says so would agree as "
+            "often; read specificity and the precisions, not the raw agreement",
+        )
 
 
 def _left_out(counts: Counts) -> str:

@@ -8,7 +8,7 @@ from passhat.summary._agreement import TrialKey, agreement, agreements, by_rater
 from passhat.summary._arm_looks import ArmCounts, ArmLook, arm_look, held_out_tasks, units_of
 from passhat.summary._exit_codes import ExitCode
 from passhat.summary._gates import Feasibility, gate_feasibility
-from passhat.summary._judge_agreement import JudgeAgreement, judge_agreements
+from passhat.summary._judge_agreement import JudgeAgreement, judge_agreements, kappa_of
 from passhat.summary._looks import EarlierLooks, level_at, same_thing
 from passhat.summary._measure import unit_keys
 from passhat.summary._people import JudgedTrial, JudgedTrials, JudgeVersion, judged_trials
@@ -84,6 +84,7 @@ __all__ = [
     "is_rate_of_an_agent",
     "judge_agreements",
     "judged_trials",
+    "kappa_of",
     "key_of",
     "level_at",
     "quick_pass_at_1",
