@@ -17,6 +17,7 @@ from passhat.records import RunWriter
 
 # all that may reach the terminal besides text: style, position, erasure, the other screen, cursor and wrapping
 SAFE = re.compile(rb"\x1b\[(?:[0-9;]*m|H|J|K|\?1049[hl]|\?25[hl]|\?7[hl])")
+_STARTED = "2020-01-01T10:00:00.000+00:00"
 _SHELL = 'stty -g; "$@"; code=$?; stty -g; exit $code'
 
 
@@ -42,7 +43,7 @@ def write_run(tmp_path: Path) -> Callable[..., Path]:
                 passed = {"+": True, "-": False, "?": None}[sign]
                 status = Status.COMPLETED if passed is not None else Status.UNRESOLVED
                 grades = (Grade(passed, "GRADED so", name="refunds"),)
-                record = TrialRecord(task, number, status, passed, grades=grades, output="done")
+                record = TrialRecord(task, number, status, passed, grades=grades, output="done", started=_STARTED)
                 writer.append(record, _said((texts or {}).get(task, f"hello from {task} {number}")))
         writer.finish()
         return writer.path

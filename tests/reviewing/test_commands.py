@@ -72,6 +72,10 @@ def test_labels_from_a_file_are_added_whole_or_not_at_all(run: Path, tmp_path: P
         ('{"task": "a", "trial": 0, "verdict": "good"}', "line 2: isn't a label: Invalid enum value 'good'"),
         ('{"task": "a", "trial": 0, "verdict": "fail", "why": 1}', "line 2: isn't a label: .*why"),
         ("nonsense", "line 2: isn't a label"),
+        (
+            json.dumps({**good, "trial": 1, "at": "2019-01-01T00:00:00Z"}),
+            "line 2: was given at 2019-01-01T00:00:00Z, before",
+        ),
         ('{"task": "a", "trial": 0, "verdict": "fail", "fault": "me"}', "line 2: isn't a label"),
     ):
         path.write_text(f"{json.dumps(good)}\n{line}\n")

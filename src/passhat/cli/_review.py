@@ -129,7 +129,7 @@ def _add(reader: RunReader, given: dict[str, Any]) -> int:
     from passhat.records import append_labels
     from passhat.reviewing import ReadingItem, ReviewError, new_label, read_labels
 
-    trials = {(record.arm, record.task, record.trial) for record in reader.trials()}
+    trials = {(record.arm, record.task, record.trial): record.started for record in reader.trials()}
     if given["source"] is not None:
         rater = "" if given["rater"] is None else _rater(given["rater"])
         labels = read_labels(given["source"], trials, rater=rater, grader=given["grader"])

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Literal
 
 import msgspec
 
-from passhat.facts import Fault, Label
+from passhat.facts import Fault, Label, is_about
 from passhat.reviewing._errors import ReviewError
 from passhat.reviewing._list import ReadingItem
 from passhat.summary import TrialKey
@@ -72,12 +72,13 @@ class _Given(msgspec.Struct, forbid_unknown_fields=True):
     withdrawn: bool = False
 
 
-def read_labels(path: Path, trials: Collection[TrialKey], *, rater: str = "", grader: str = "") -> list[Label]:
+def read_labels(path: Path, trials: Mapping[TrialKey, str], *, rater: str = "", grader: str = "") -> list[Label]:
     """Labels from a JSONL file, an object a line with at least ``task``, ``trial`` and ``verdict``.
 
-    ``rater`` and ``grader`` stand in where a line has none; ``sample`` is *picked* and ``at`` is now unless a line says
-    otherwise. Raises `ReviewError` that names the line: for what isn't a label, a trial that isn't among ``trials``, a
-    label without a rater. Then none is returned.
+    ``trials`` are the run's, each with the time at which it began. ``rater`` and ``grader`` stand in where a line has
+    none; ``sample`` is *picked* and ``at`` is now unless a line says otherwise. Raises `ReviewError` that names the
+    line: for what isn't a label, a trial that isn't among ``trials`` or began after the label was given, a label
+    without a rater. Then none is returned.
     """
     try:
         lines = path.read_bytes().splitlines()
@@ -93,7 +94,7 @@ def read_labels(path: Path, trials: Collection[TrialKey], *, rater: str = "", gr
     return labels
 
 
-def _label(line: bytes, where: str, trials: Collection[TrialKey], defaults: dict[str, str]) -> Label:
+def _label(line: bytes, where: str, trials: Mapping[TrialKey, str], defaults: dict[str, str]) -> Label:
     try:
         given = msgspec.json.decode(line, type=_Given)
     except (msgspec.MsgspecError, ValueError) as error:
@@ -105,4 +106,8 @@ def _label(line: bytes, where: str, trials: Collection[TrialKey], defaults: dict
     if (given.arm, given.task, given.trial) not in trials:
         arm = f" of arm {given.arm!r}" if given.arm else ""
         raise ReviewError(f"{where}: the run has no trial {given.trial} of task {given.task!r}{arm}. {_NOTHING}")
-    return Label(**fields)
+    label = Label(**fields)
+    began = trials[given.arm, given.task, given.trial]
+    if not is_about(label, began):
+        raise ReviewError(f"{where}: was given at {label.at}, before this trial began ({began}). {_NOTHING}")
+    return label

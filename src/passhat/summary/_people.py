@@ -8,7 +8,7 @@ from typing import Literal, NamedTuple
 
 import msgspec
 
-from passhat.facts import Grade, Label, Role, TrialRecord, standing
+from passhat.facts import Grade, Label, Role, TrialRecord, is_about, standing
 
 PeopleSay = Literal["pass", "fail", "unclear", "tie"]
 _DRAWN = ("random", "weighted")
@@ -121,7 +121,8 @@ def judged_trials(records: Iterable[TrialRecord], labels: Iterable[Label], grade
 
     A label counts for the criterion that it names. One of the whole trial counts where no other grade decides that
     trial, for then its verdict is the grader's. Several raters: the verdict that more than half of them gave; without
-    one the trial is a tie. Tasks of split *tune* stand apart where there are others.
+    one the trial is a tie. A label on an attempt that was run again counts no more. Tasks of split *tune* stand apart
+    where there are others.
     """
     own, whole = _by_trial(labels, grader)
     trials: list[tuple[str, JudgedTrial]] = []
@@ -133,10 +134,11 @@ def judged_trials(records: Iterable[TrialRecord], labels: Iterable[Label], grade
         if grade is None or not record.counts:
             continue
         key = (record.arm, record.task, record.trial)
-        said = own.get(key, [])
-        if not said and key in whole:
-            said = whole[key] if _alone(record, grade) else []
-            other += len(whole[key]) if not said else 0
+        said = [label for label in own.get(key, ()) if is_about(label, record.started)]
+        of_all = [label for label in whole.get(key, ()) if is_about(label, record.started)]
+        if not said and of_all:
+            said = of_all if _alone(record, grade) else []
+            other += len(of_all) if not said else 0
         if grade.passed is None:
             errors, unknown = errors + (grade.error is not None), unknown + (grade.error is None)
             continue
