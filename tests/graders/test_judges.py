@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from passhat.facts import Grade, Role, Task, Transcript
+from passhat.facts import Grade, ModelCall, Role, Task, Transcript
 from passhat.gateway import Gateway, Request, Script
 from passhat.graders import GraderSetup, all_of, judge, run_grader
 from passhat.graders.judge import Judge
@@ -285,6 +285,45 @@ def test_a_quote_that_is_not_there_is_asked_for_again(ask: Ask) -> None:
     seen = ask(POLITE, [says("pass", "", "with pleasure"), says("fail", "", "No")])
     assert seen.grade.passed is False
     assert len(seen.requests) == 2
+
+
+def test_half_a_character_in_a_judges_words_spoils_no_record(ask: Ask) -> None:
+    said = call("give_verdict", '{"evidence": [], "reason": "half \\ud800 a pair", "verdict": "fail"} ')
+    grade = ask(POLITE, [said]).grade
+    assert (grade.passed, grade.reason) == (False, "half ? a pair")
+    msgspec.json.encode(grade)
+
+
+# ---- the model under test
+
+
+def agent_answered_by(model: str, reported: str, source: str = "live") -> Transcript:
+    return Transcript((ModelCall(0.0, 0.1, "chat", source, model=model, model_reported=reported),))
+
+
+@pytest.mark.parametrize(
+    ("model", "reported", "said"),
+    [
+        ("judge-1", "judge-1-2026", "the judge openai/judge-1 is the model under test"),
+        ("latest", "judge-1", "the judge openai/judge-1 is the model under test"),
+        ("somebody/judge-1", "x", "the judge openai/judge-1 is the model under test"),
+        (
+            "latest",
+            "judge-1-2026-11",
+            "the judge openai/judge-1 answered as judge-1-2026-11, and is the model under test",
+        ),
+    ],
+)
+def test_the_model_under_test_is_no_judge_under_any_of_its_names(
+    ask: Ask, model: str, reported: str, said: str
+) -> None:
+    talk = agent_answered_by(model, reported)
+    answer = reply(says("pass"), model="judge-1-2026-11")
+    assert said in str(ask(POLITE, [answer], transcript=talk).grade.error)
+    meant = judge.rubric("polite", "The answer is polite.", same_model_ok=True)
+    assert ask(meant, [answer], transcript=talk).grade.passed is True
+    simulated = agent_answered_by(model, reported, "simulated")
+    assert ask(POLITE, [answer], transcript=simulated).grade.passed is True
 
 
 # ---- several samples

@@ -216,6 +216,28 @@ def test_a_dry_run_counts_the_calls_of_judges(tmp_path: Path) -> None:
     assert dry_run(suite(len), root=tmp_path).judge_calls is None
 
 
+def test_a_runs_cassette_records_and_replays_its_judges_too(
+    run_here: Callable[..., Run], provider: Gateway, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    session = provider.open(Script(lambda request: yes(request, None)))
+    monkeypatch.setenv("OPENAI_BASE_URL", session.access.openai["base_url"])
+    monkeypatch.setenv("OPENAI_API_KEY", session.key)
+    found = suite(judge.rubric("polite", "The answer is polite.", samples=2), trials=2, judge_model="openai/judge-1")
+    tape = tmp_path / "tape.yaml"
+    first = run_here(found, cassette=tape, record="missing")
+    assert session.calls == 4
+    monkeypatch.delenv("OPENAI_API_KEY")
+    again = run_here(found, cassette=tape)
+    assert session.calls == 4
+    assert [record.passed for record in again.trials()] == [record.passed for record in first.trials()] == [True, True]
+    assert (first.manifest.judge_source, again.manifest.judge_source) == ("live", "replayed")
+    assert session.key not in tape.read_text()
+    other = run_here(suite(POLITE, judge_model="openai/judge-1"), cassette=tape)
+    assert only(other).passed is True  # the same request: the number of samples is not in it
+    changed = suite(judge.rubric("polite", "The answer is very polite."), judge_model="openai/judge-1")
+    assert only(run_here(changed, cassette=tape)).status is Status.GRADER_ERROR
+
+
 # ---- in processes of their own
 
 FILE = """

@@ -127,7 +127,8 @@ def _check_named(judge: Judge, named: str | None, under_test: str | None) -> Non
             "Suite(judge_model='PROVIDER/NAME'), the variable PASSHAT_JUDGE_MODEL, model='PROVIDER/NAME' of the judge "
             "itself, or Suite(judge_simulation=…) to try it without a model"
         )
-    if under_test in asked and not judge.same_model_ok:
+    own = None if under_test is None else under_test.rpartition("/")[2]
+    if own in {name.rpartition("/")[2] for name in asked} and not judge.same_model_ok:
         raise RunError(
             f"the judge {judge.name!r} would be {under_test}, the model under test, which favours its own answers: "
             "name another with --judge-model, or say same_model_ok=True of the judge"

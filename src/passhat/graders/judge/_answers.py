@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 
 from passhat.graders.judge._fence import quoted_in
+from passhat.graders.judge._texts import storable
 
 _QUOTES = 10
 _QUOTE = 300
@@ -76,7 +77,8 @@ def read(arguments: Any, words: Sequence[str], shown: str) -> Answer:
     for quote in quotes:
         if not quoted_in(quote, shown):
             raise Unusable(f"it quotes what isn't in the judged text: {quote!r:.120}")
-    return Answer(verdict, reason[:_REASON], tuple(quote[:_QUOTE] for quote in quotes[:_QUOTES]))
+    kept = tuple(storable(quote[:_QUOTE]) for quote in quotes[:_QUOTES])
+    return Answer(verdict, storable(reason[:_REASON]), kept)
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

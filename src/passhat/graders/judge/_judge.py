@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
 
-from passhat.facts import Grade, Judged, JudgeSample, Role
+from passhat.facts import Grade, Judged, JudgeSample, ModelCall, Role
 from passhat.graders._check import Check
 from passhat.graders._names import GraderSetup, checked_name, checked_weight, role_of
 from passhat.graders._version import source_version
@@ -18,7 +18,7 @@ from passhat.graders.judge._installed import check_installed
 from passhat.graders.judge._prompt import instructions
 from passhat.graders.judge._render import LEGEND, rendered
 from passhat.graders.judge._settings import Settings
-from passhat.graders.judge._texts import as_text
+from passhat.graders.judge._texts import as_text, storable
 from passhat.trial import FinishedTrial, JudgeModel, ModelAccess
 
 if TYPE_CHECKING:
@@ -112,7 +112,9 @@ class Judge(Check):
                 await self._ask(name, access, blocks, samples, notes)
         except NoVerdict as error:
             judged = self._judged(tuple(ways), samples, None, notes)
-            return Grade(None, error=str(error), judged=judged, version=self.version_with(tuple(ways)))
+            return Grade(None, error=storable(str(error)), judged=judged, version=self.version_with(tuple(ways)))
+        if not self.same_model_ok:
+            _refuse_answered(samples, trial)
         verdict, grade = self._decide(tuple(samples), trial)
         judged = self._judged(tuple(ways), samples, verdict, notes)
         evidence = f"a judge's opinion of the {self.settings.over}"
@@ -213,14 +215,33 @@ def _way(judge: JudgeModel, name: str) -> ModelAccess:
 
 def _refuse_own(names: Sequence[str], trial: FinishedTrial) -> None:
     """The agent chose its model itself, and it is the judge."""
-    live = [call for call in trial.transcript.model_calls if call.source in ("live", "replayed")]
-    asked = {model for call in live for model in (call.model, call.model_reported) if model}
+    asked = {bare for call in _live(trial) for bare in (_bare(call.model), _bare(call.model_reported or "")) if bare}
     for name in names:
-        if name.partition("/")[2] in asked:
-            raise JudgeError(
-                f"the judge {name} is the model under test, which favours its own answers: name another with "
-                "--judge-model, or say same_model_ok=True of the judge"
-            )
+        if _bare(name) in asked:
+            raise JudgeError(f"the judge {name} {_OWN}")
+
+
+def _refuse_answered(samples: Sequence[JudgeSample], trial: FinishedTrial) -> None:
+    """Two names for one model: what answered the judge is what answered the agent."""
+    answered = {call.model_reported for call in _live(trial) if call.model_reported}
+    for sample in samples:
+        if sample.reported in answered:
+            raise JudgeError(f"the judge {sample.model} answered as {sample.reported}, and {_OWN}")
+
+
+def _live(trial: FinishedTrial) -> list[ModelCall]:
+    return [call for call in trial.transcript.model_calls if call.source in ("live", "replayed")]
+
+
+def _bare(name: str) -> str:
+    """A model's name without those who offer it: "openrouter/openai/gpt-5" is "gpt-5"."""
+    return name.rpartition("/")[2]
+
+
+_OWN = (
+    "is the model under test, which favours its own answers: name another with --judge-model, or say "
+    "same_model_ok=True of the judge"
+)
 
 
 def _hash(value: Any) -> str:
