@@ -44,6 +44,8 @@ def regraded(**changes: object) -> Regraded:
                 5,
             ),
         ),
+        "judge_models": ("openai/b",),
+        "judge_models_then": ("openai/a",),
         "judge_calls": 4,
         "dollars": 0.02,
     }
@@ -60,6 +62,7 @@ def test_a_regrade_names_flips_with_both_reasons_and_what_to_do_next(width: int)
         "changed: rows",
         "kept (grades of the run): said",
         "another expected answer: a",
+        "other judges: then openai/a, now openai/b",
         "judges were asked 4 times for $0.0200",
         "Flips +1 / −1 / ?1",
         "then: fail, found evil",

@@ -93,7 +93,8 @@ def test_next_commands_are_named_when_the_run_is(report: Report, build_report: B
     assert "Next" not in render_terminal(report)
     text = render_terminal(report, run="7f3a", width=100)
     assert "passhat show 7f3a never 0" in text
-    assert "resume" not in text
+    assert "run what is missing" not in text
+    assert "passhat resume 7f3a   grade again what graders failed on, without running agents" in text
     unfinished = render_terminal(build_report({"a": "++", "b": ""}), run="my run", width=100)
     assert "passhat resume 'my run'" in unfinished
 

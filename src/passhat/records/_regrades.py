@@ -29,8 +29,9 @@ NOT_JUDGED = "not judged again: "
 class RegradeHead(msgspec.Struct, frozen=True, kw_only=True):
     """The first line: which graders (name -> hash of source) judged which run, and when (UTC, ISO 8601).
 
-    ``only`` names those that judged anew, where others kept the grades that they gave in the run. ``metrics`` is what
-    the suite's metrics said then, by arm: the report by this regrade shows it in place of the run's own.
+    ``only`` names those that judged anew, where others kept the grades that they gave in the run. ``judge_models`` are
+    the models that judges could ask. ``metrics`` is what the suite's metrics said then, by arm: the report by this
+    regrade shows it in place of the run's own.
     """
 
     id: str
@@ -39,6 +40,7 @@ class RegradeHead(msgspec.Struct, frozen=True, kw_only=True):
     at: str = ""
     only: tuple[str, ...] = ()
     isolation: str = ""
+    judge_models: tuple[str, ...] = ()
     metrics: dict[str, tuple[MetricValue, ...]] = {}
     schema: int = SCHEMA
 
@@ -75,6 +77,7 @@ class RegradeWriter:
         *,
         only: tuple[str, ...] = (),
         isolation: str = "",
+        judge_models: tuple[str, ...] = (),
         metrics: Mapping[str, tuple[MetricValue, ...]] | None = None,
         redact: Iterable[str] = (),
         now: Callable[[], datetime.datetime] = utc_now,
@@ -101,6 +104,7 @@ class RegradeWriter:
             at=stamp,
             only=only,
             isolation=isolation,
+            judge_models=judge_models,
             metrics=dict(metrics or {}),
         )
         writer = cls(head, path, descriptor, SafeEncoder(redact))

@@ -56,6 +56,10 @@ def next_commands(report: Report, run: str) -> list[tuple[str, str]]:
     commands = []
     if {"not_started", "interrupted"} & set(report.missing):
         commands.append((f"passhat resume {name}", "run what is missing"))
+    elif "grader_error" in report.missing and report.regrade is None:
+        commands.append((f"passhat resume {name}", "grade again what graders failed on, without running agents"))
+    if "unresolved" in report.missing and report.regrade is None:
+        commands.append((f"passhat resume {name} --retry unresolved", "ask again where a judge couldn't decide"))
     failing = next((row for row in worst_first(report.by_task) if "-" in row.outcomes), None)
     if failing is not None:
         task, trial = shlex.quote(clean(failing.task)), failing.outcomes.index("-")

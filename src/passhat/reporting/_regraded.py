@@ -61,6 +61,11 @@ def _head(page: Page, regraded: Regraded) -> None:
         more = len(regraded.other_answers) - _REASONS
         rest = f" and {more} more" if more > 0 else ""
         page.line(("another expected answer: ", WARN), f"{tasks}{rest}", indent=2, hang=4)
+    if regraded.judge_models != regraded.judge_models_then:
+        then, now = (
+            ", ".join(map(clean, names)) or "none" for names in (regraded.judge_models_then, regraded.judge_models)
+        )
+        page.line(("other judges: ", WARN), f"then {then}, now {now}", indent=2, hang=4)
     if regraded.judge_calls:
         spent = f" for {dollars(regraded.dollars)}" if regraded.dollars is not None else ""
         page.line((f"judges were asked {count(regraded.judge_calls, 'time')}{spent}", DIM), indent=2)

@@ -105,6 +105,7 @@ def _job(reader: RunReader, suite: Suite, asked: Asked, graders: Sequence[str]) 
             used,
             only=chosen,
             isolation=executor.isolation,
+            judge_models=() if setup.judges is None else setup.judges.names,
             metrics=measured_again(reader, suite, setup.tasks),
             redact=setup.secrets,
         )
@@ -262,6 +263,8 @@ class RegradeJob:
             not_judged=tuple(changes.not_judged),
             other_answers=self.other_answers,
             rates=rates_of(self.reader, self.writer.head.id),
+            judge_models=self.writer.head.judge_models,
+            judge_models_then=manifest.judge_models,
             judge_calls=self.judges.model_calls,
             dollars=self.judges.dollars,
             interrupted=self.interrupted,

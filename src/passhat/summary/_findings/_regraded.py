@@ -12,12 +12,10 @@ def regraded(evidence: Evidence) -> Iterator[Finding]:
     """The number isn't the one that the run was recorded with."""
     if evidence.report.regrade is None:
         return
-    metrics = "; its metrics are those of the run's end" if evidence.manifest.metrics else ""
     yield Finding(
         "regraded",
         "note",
-        f"These are the grades of the regrade {evidence.report.regrade}, not the run's own: say so beside the "
-        f"number{metrics}",
+        f"These are the grades of the regrade {evidence.report.regrade}, not the run's own: say so beside the number",
     )
 
 
