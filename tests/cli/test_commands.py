@@ -74,7 +74,7 @@ def test_a_dry_run_says_what_it_would_take_and_runs_nothing(passhat: Call, folde
         (["run", "evals", "--task", "oftn"], "often"),
         (["run", "evals", "--tag", "hard"], "hard"),
         (["run", "evals", "--trials", "0"], "--trials"),
-        (["run", "evals", "--model", "gpt"], "PROVIDER/NAME"),
+        (["run", "evals", "--model", "gpt"], "names no provider"),
         (["report", "nothing"], "no run answers to"),
         (["report"], "there is no run yet"),
         (["report", "missing.csv"], "missing.csv"),

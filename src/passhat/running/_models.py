@@ -13,7 +13,7 @@ import msgspec
 
 from passhat.facts import ModelSource
 from passhat.running._errors import RunError
-from passhat.running._selecting import default_model, selected_model
+from passhat.running._selecting import default_model, whole_model
 from passhat.trial import CLEARED, ModelAccess
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ def choose_model(
     from passhat.gateway import Faults, Script, Simulate
 
     struck = Faults.of(faults)
-    asked, default = selected_model(asked), default_model(environ)
+    asked, default = whole_model(asked), default_model(environ)
     named = suite.model or asked
     if named is None and tape is None and suite.script is not None:
         replies = suite.script

@@ -33,6 +33,20 @@ def selected_model(model: str | None, provider: str | None = None) -> str | None
     return name
 
 
+def whole_model(model: str | None) -> str | None:
+    """PROVIDER/NAME as a keyword has it, trimmed; None for none. Raises `ModelSelectionError` for a name alone.
+
+    >>> whole_model("gpt-5")
+    Traceback (most recent call last):
+    ...
+    passhat.running._errors.ModelSelectionError: model='gpt-5' names no provider: write PROVIDER/NAME, as 'openai/gpt-5'
+    """
+    name = _said(model)
+    if name is not None and not _whole(name):
+        raise ModelSelectionError(f"model={name!r} names no provider: write PROVIDER/NAME, as 'openai/{name}'")
+    return name
+
+
 def default_model(environ: Mapping[str, str]) -> str | None:
     """PROVIDER/NAME from ``PASSHAT_PROVIDER`` and ``PASSHAT_MODEL``; the latter alone may hold both. None without.
 
