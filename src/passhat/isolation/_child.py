@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import _signal  # type: ignore[import-not-found]
 import atexit
 import contextlib
 import fcntl
@@ -24,6 +25,9 @@ from passhat.isolation._snapshot import ModuleKinds, Snapshot, last_module
 
 _HIGH = 700  # where the channel lives: out of the way of code that closes or counts low descriptors
 _LINUX = sys.platform == "linux"
+# `signal` turns each number into a member of an enum and back, which is most of what setting one costs in a fresh fork
+_DEFAULTS = (int(signal.SIGCHLD), int(signal.SIGTERM), int(signal.SIGHUP))
+_INTERRUPT = int(signal.SIGINT)
 
 
 class Surroundings:
@@ -89,10 +93,10 @@ def _close_all_but(kept: list[int]) -> None:
 
 def _default_signals() -> None:
     signal.set_wakeup_fd(-1)
-    for number in (signal.SIGCHLD, signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, signal.SIG_DFL)
-    signal.signal(signal.SIGINT, signal.default_int_handler)
-    signal.pthread_sigmask(signal.SIG_SETMASK, [])
+    for number in _DEFAULTS:
+        _signal.signal(number, _signal.SIG_DFL)
+    _signal.signal(_INTERRUPT, signal.default_int_handler)
+    _signal.pthread_sigmask(_signal.SIG_SETMASK, ())
 
 
 def make_places(order: JobOrder) -> None:
@@ -133,9 +137,8 @@ def _give_up_rights(order: JobOrder) -> None:
         _landlock.guard()
 
 
-def refresh(order: JobOrder, environ: Mapping[str, str]) -> None:
-    """Give Python the job's environment, directories, streams and seed in place of the server's."""
-    _replace_environ(environ)
+def refresh(order: JobOrder) -> None:
+    """Give Python the job's directories, streams and seed in place of the server's."""
     tempfile.tempdir = None
     atexit._clear()
     sys.argv = ["passhat"]
@@ -145,8 +148,11 @@ def refresh(order: JobOrder, environ: Mapping[str, str]) -> None:
     gc.enable()
 
 
-def _replace_environ(environ: Mapping[str, str]) -> None:
-    """Change only what differs: each change is a call to the C library, and most variables are the server's too."""
+def take_environ(environ: Mapping[str, str]) -> None:
+    """Give this process, and what it forks, an environment; changes only what differs.
+
+    The supervisor does that before it forks a job: here it costs a few calls, in a fresh fork twenty pages of memory.
+    """
     zone = os.environ.get("TZ")
     for name in [name for name in os.environ if name not in environ]:
         del os.environ[name]
@@ -167,15 +173,14 @@ def settle_streams() -> None:
 class ForkedStage:
     """A fork of the supervisor on its way to become a job's process."""
 
-    def __init__(self, order: JobOrder, surroundings: Surroundings, environ: Mapping[str, str]) -> None:
+    def __init__(self, order: JobOrder, surroundings: Surroundings) -> None:
         self._order = order
         self._surroundings = surroundings
-        self._environ = environ
         self._mark = ""
 
     def prepare(self) -> None:
         settle(self._order, self._surroundings)
-        refresh(self._order, self._environ)
+        refresh(self._order)
         self._surroundings.snapshot.install()
         self._mark = last_module()
 
@@ -183,12 +188,10 @@ class ForkedStage:
         return self._surroundings.snapshot.from_disk(self._mark, self._surroundings.kinds)
 
 
-def become_job(
-    order: JobOrder, ends: Ends, parent: int, surroundings: Surroundings, environ: Mapping[str, str]
-) -> NoReturn:
-    """Turn a fresh fork of the supervisor into the job's process. Never returns."""
+def become_job(order: JobOrder, ends: Ends, parent: int, surroundings: Surroundings) -> NoReturn:
+    """Turn a fresh fork of the supervisor, which has taken the job's environment, into its process. Never returns."""
     try:
         channel = _entry.PipeChannel(detach(ends, parent), order.token)
-        _entry.answer(order, channel, ForkedStage(order, surroundings, environ))
+        _entry.answer(order, channel, ForkedStage(order, surroundings))
     finally:
         os._exit(98)

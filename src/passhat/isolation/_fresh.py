@@ -83,7 +83,7 @@ class _FreshStage:
         self._mark = ""
 
     def prepare(self) -> None:
-        _child.refresh(self._order, dict(os.environ))
+        _child.refresh(self._order)
         self._snapshot.install()
         self._mark = last_module()
 

@@ -90,10 +90,11 @@ def forking(surroundings: _child.Surroundings) -> Launcher:
     """Start a job as a fork of the supervisor."""
 
     def launch(order: JobOrder, ends: Ends) -> int:
-        parent, environ = os.getpid(), surroundings.environ(order)
+        parent = os.getpid()
+        _child.take_environ(surroundings.environ(order))
         pid = os.fork()
         if pid == 0:
-            _child.become_job(order, ends, parent, surroundings, environ)
+            _child.become_job(order, ends, parent, surroundings)
         return pid
 
     return launch

@@ -59,6 +59,14 @@ def discover(path: str | Path, name: str | None = None) -> list[FoundSuite]:
     return chosen
 
 
+def suite_in(file: Path, name: str) -> Suite:
+    """Load a suite from the file in which `discover` found it, in this process or in another one."""
+    for found in _suites(file):
+        if found.name == name:
+            return found.suite
+    raise SuiteError(f"{file}: there is no suite {name!r} any more")
+
+
 def _files(place: Path) -> Iterator[Path]:
     if place.is_file():
         if place.suffix != ".py":

@@ -38,7 +38,8 @@ def put_first(folder: Path) -> None:
     """
     with _lock:
         text = str(folder)
-        sys.path[:] = [text, *(entry for entry in sys.path if entry != text)]
+        if sys.path[:1] != [text]:
+            sys.path[:] = [text, *(entry for entry in sys.path if entry != text)]
         _folders[:] = [other for other in _folders if str(other) in sys.path]
         for name in _top_level(folder) if _folders else ():
             module = sys.modules.get(name)
@@ -50,9 +51,9 @@ def put_first(folder: Path) -> None:
                     del sys.modules[loaded]
         if folder not in _folders:
             _folders.append(folder)
-        for place, finder in list(sys.path_importer_cache.items()):
-            if finder is not None and place.startswith(text) and hasattr(finder, "invalidate_caches"):
-                finder.invalidate_caches()
+        finder = sys.path_importer_cache.get(text)
+        if finder is not None and hasattr(finder, "invalidate_caches"):
+            finder.invalidate_caches()  # its files may be newer than what it remembers
 
 
 def _top_level(folder: Path) -> Iterator[str]:
