@@ -7,6 +7,7 @@ import functools
 import numpy as np
 import pytest
 
+from passhat.facts import Grade, Judged, Usage
 from passhat.pytest_plugin._parts import Part
 from passhat.pytest_plugin._verdict import TrialParts, decide_case
 
@@ -49,3 +50,12 @@ def test_one_policy_decides_on_what_is_undecided(undecided: str | None, outcome:
     part = Part("c", 1, "call", "passed", rule="pass@1 >= 0.4", gate="pass@1 >= 0.4")
     trials = [TrialParts("c", 1, [part]), TrialParts("c", 2, [part])]
     assert decide_case("c", trials, undecided, "live").outcome == outcome
+
+
+def test_what_judges_spent_is_on_the_record_and_apart_from_the_agent() -> None:
+    spent = Usage(2, 30, 0, 4, 0)
+    judged = Judged(kind="rubric", over="answer", models=("a/b",), rubric="r", prompt="p", usage=spent)
+    grade = Grade(True, name="kind", judged=judged)
+    trial = TrialParts("c", 1, [Part("c", 1, "call", "passed", grades=(grade, grade))])
+    assert trial.record().judge_usage == Usage(4, 60, 0, 8, 0)
+    assert trial.record().usage == Usage()

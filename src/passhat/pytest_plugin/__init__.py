@@ -43,7 +43,9 @@ def __getattr__(name: str) -> Any:
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     group = parser.getgroup("passhat", "repeated trials of tests that involve a model")
-    group.addoption("--trials", dest="passhat_trials", metavar="N", help="run each trial test N times, on a real model")
+    group.addoption(
+        "--trials", dest="passhat_trials", metavar="N", help="run each test with trials N times; real models may answer"
+    )
     group.addoption(
         "--model", dest="passhat_model", metavar="PROVIDER/NAME", help="the model that answers trial tests; costs money"
     )
@@ -51,7 +53,10 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "--judge-model", dest="passhat_judge_model", metavar="PROVIDER/NAME", help="the model that judges ask"
     )
     group.addoption(
-        "--undecided", dest="passhat_undecided", choices=("pass", "fail"), help="an undecided gate: pass or fail"
+        "--undecided",
+        dest="passhat_undecided",
+        choices=("pass", "fail"),
+        help="what an undecided gate does to its test",
     )
     group.addoption("--trial-seed", dest="passhat_seed", type=int, metavar="N", help="seed of all trials (default: 0)")
     parser.addini("passhat_env", "lead the clients of OpenAI and Anthropic to the double in every test", "bool", False)
