@@ -19,7 +19,7 @@ from passhat import Limits, Suite, Task
 from passhat.facts import Grade, PasshatError, Status, TrialRecord, Usage
 from passhat.gateway import Gateway, Request, Script
 from passhat.graders import GraderSetup, judge
-from passhat.running import Entrance, Run, RunError, dry_run
+from passhat.running import Entrance, ResumeRefused, Run, RunError, dry_run
 from passhat.scripting import fail, structured
 
 POLITE = judge.rubric("polite", "The answer is polite.")
@@ -236,6 +236,13 @@ def test_a_runs_cassette_records_and_replays_its_judges_too(
     assert only(other).passed is True  # the same request: the number of samples is not in it
     changed = suite(judge.rubric("polite", "The answer is very polite."), judge_model="openai/judge-1")
     assert only(run_here(changed, cassette=tape)).status is Status.GRADER_ERROR
+
+
+def test_resume_refuses_another_judge(run_here: Callable[..., Run], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-test-0123456789")
+    run = run_here(suite(POLITE, judge_simulation=yes))
+    with pytest.raises(ResumeRefused, match=r"who judges was .*simulated-judge.* and is .*openai/other"):
+        passhat.resume(run.path, suite(POLITE, judge_simulation=yes), judge_model="openai/other")
 
 
 # ---- in processes of their own

@@ -148,8 +148,8 @@ _SAME = {
     "trials": "the number of trials a task",
     "seed": "the seed",
     "model_requested": "the model",
-    "judge_models": "the judges",
-    "judge_source": "who judges",
+    "judge_models": "who judges",
+    "judge_source": "who answers for the judges",
     "isolation": "the isolation",
 }
 
