@@ -99,6 +99,34 @@ def test_a_narrow_terminal_wraps_them(report: Report) -> None:
     assert all(len(line) <= 60 for line in render_terminal(report, width=60).splitlines())
 
 
+def rules(report: Report) -> dict[str, str]:
+    return {finding.rule: finding.message for finding in report.findings if finding.rule.startswith("judge-")}
+
+
+def test_findings_say_what_waits_for_people_and_that_nobody_calibrated_it(report: Report) -> None:
+    found = rules(report)
+    assert set(found) == {"judge-unresolved", "judge-uncalibrated"}
+    assert "'polite' came to no verdict in 1 of 5 trials" in found["judge-unresolved"]
+
+
+def test_a_made_up_judge_of_a_real_agent_is_an_error_unless_it_only_records() -> None:
+    manifest = Manifest(run_id="r", suite="s", model_source="live", judge_source="simulated", judge_models=("a/b",))
+    assert "judge-simulated" in rules(summarize(manifest, [trial(0, GRADES[0])]))
+    advisory = msgspec.structs.replace(GRADES[0], role=Role.ADVISORY)
+    assert rules(summarize(manifest, [trial(0, advisory)])) == {}
+    simulated = msgspec.structs.replace(manifest, model_source="simulated")
+    assert rules(summarize(simulated, [trial(0, GRADES[0])])) == {}
+
+
+def test_a_judge_that_changes_is_named() -> None:
+    other = msgspec.structs.replace(
+        GRADES[2], judged=msgspec.structs.replace(judged("fail"), samples=(JudgeSample("fail", reported="judge-2"),))
+    )
+    manifest = Manifest(run_id="r", suite="s", trials=2, model_source="live", judge_models=("openai/judge",))
+    found = rules(summarize(manifest, [trial(0, GRADES[0]), trial(1, other)]))
+    assert "2 models answered where 1 judge was asked (judge-2026-11, judge-2)" in found["judge-changed"]
+
+
 def test_without_judges_there_is_no_word_of_them() -> None:
     report = summarize(Manifest(run_id="r", suite="s"), [trial(0, Grade(True, name="g"), calls=0)])
     assert report.judging is None
