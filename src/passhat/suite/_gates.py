@@ -35,7 +35,7 @@ class Gate(msgspec.Struct, frozen=True):
     the bar must be proved. Reaching the bar is enough.
 
     >>> Gate.parse("pass^3 >= 50% of tasks like these at 0.9")
-    Gate(rate='pass^k', op='>=', number=0.5, k=3, name=None, of='tasks like these', level=0.9)
+    Gate(rate='pass^k', op='>=', number=0.5, k=3, name=None, of='tasks like these', level=0.9, percent=None)
     >>> str(Gate.parse("grader:policy order>=.9"))
     'grader:policy order >= 0.9'
     >>> str(Gate.parse("p95 seconds<=30")), str(Gate.parse("mean dollars <= 0.05"))
