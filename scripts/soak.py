@@ -139,7 +139,7 @@ class Killer:
     def __init__(self, house: House, options: argparse.Namespace) -> None:
         self._house = house
         self._random = random.Random(options.seed)
-        self._pause = max(1, options.trials // (options.kills + 1))
+        self._pause = max(1, options.trials * 4 // (options.kills * 5))  # so that the last kill finds trials running
         self._left = options.kills
         self._most = options.kills + 10  # each start but the last few must be owed to a kill
         self.kills = dict.fromkeys(TARGETS, 0)
