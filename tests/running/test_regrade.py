@@ -215,6 +215,20 @@ def test_failures_by_other_causes_stay_failures_and_what_no_grader_looks_at_stay
     ] * 2
 
 
+def test_a_failure_that_can_not_be_judged_again_stays_one_without_a_score(run_here: RunHere) -> None:
+    def fails(trial: Trial) -> None:
+        agent(trial)
+        raise ValueError("broken")
+
+    run = run_here(suite_of(tasks=TASKS[:1], trials=1, agent=fails, graders=[kept]), keep_bytes=0)
+    found = passhat.regrade(run.path, suite_of(tasks=TASKS[:1], trials=1, graders=[kept]))
+    assert len(found.not_judged) == 1
+    line = json.loads(found.path.read_text().splitlines()[1])
+    assert (line["status"], line["passed"], line["score"], line["grades"]) == ("agent_error", False, None, [])
+    (record,) = run.reader.trials(grades=found.id)
+    assert (record.status, record.passed, record.score) == (Status.AGENT_ERROR, False, None)
+
+
 def test_a_run_of_another_suite_and_a_suite_without_graders_are_refused(run_here: RunHere) -> None:
     run = run_here(suite_of())
     with pytest.raises(RunError, match="is a run of the suite 's', and this one is 'other'"):

@@ -96,7 +96,7 @@ def test_without_a_reset_each_trial_has_a_new_one_and_a_function_can_serve(run_f
         'suite = Suite("kv", tasks=tasks, agent=agent, services=[Service("kv", serve, ready=lambda address: '
         'get(address.url + "/health"))], ' + ALL
     )
-    run = run_file(text, isolation="inline", beside={"kv_server.py": SERVER})
+    run = run_file(text, isolation="inline", beside={"kv_server.py": SERVER}, retries=0)
     assert Counter(record.passed for record in run.trials()) == {True: 6}, [r.error for r in run.trials()]
     assert len(processes_of(run)) == 6
     assert still_there(processes_of(run)) == []
