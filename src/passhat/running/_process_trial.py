@@ -120,6 +120,7 @@ class ProcessTrial:
                 self.variables, {**self.session.access.environ(), **service_variables(planned.services)}
             ),
             home=self.folder / "home",
+            cwd=self.folder / "cwd",
             confine=(self.folder,) if world.confine else None,
             seed=planned.seed,
             limits=process_limits(world, limits.output_bytes),
