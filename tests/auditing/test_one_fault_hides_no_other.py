@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import itertools
 import json
+import re
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import msgspec
 
 from passhat import Task
 from passhat.agents import Conversation
-from passhat.auditing import Audit
+from passhat.auditing import RULES, Audit
 from passhat.graders import grader
 from passhat.suite import Suite
 from passhat.trial import FinishedTrial, Trial
@@ -116,3 +118,10 @@ def test_what_a_simulated_user_knows_is_no_leak_until_the_agent_sees_it(audited:
     assert rules(audited(suite)) == set()
     seen = audited(suite, agent=Conversation(reply, user=["Where is it?"], hidden=()))
     assert rules(seen) == {"answer-in-prompt"}
+
+
+def test_every_rule_is_on_the_page_with_its_severity() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "auditing.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| `([a-z-]+)` \| (error|warning|note) \|", page, re.MULTILINE)
+    assert dict(rows) == {rule: severity for rule, (severity, _) in RULES.items()}
+    assert len(rows) == len(RULES)
