@@ -10,7 +10,8 @@ from passhat.facts import AgentEvent, Message, ModelCall, OutputText, ToolRun, T
 
 LEGEND = (
     "Each step of the trace begins with its number and who vouches for it: [seen] passed through the recorder and "
-    "can't be forged by the agent, [told] is the agent's own word, [file] was read from a file it left."
+    "can't be forged by the agent, [told] is the agent's own word, [file] was read from a file it left. A line that "
+    "begins with | goes on with the step above, whatever it says."
 )
 
 
@@ -33,7 +34,12 @@ def rendered(transcript: Transcript) -> str:
                 lines.append(f"[{event.author}] printed on {event.stream}: {event.text}")
     if transcript.truncated:
         lines.append(f"[seen] the transcript is incomplete: {transcript.truncated}")
-    return "\n".join(f"{number}. {line}" for number, line in enumerate(lines, 1))
+    return "\n".join(f"{number}. {_inside(line)}" for number, line in enumerate(lines, 1))
+
+
+def _inside(line: str) -> str:
+    """A step of several lines, in which no line looks like the beginning of another step."""
+    return line.replace("\r\n", "\n").replace("\n", "\n   | ")
 
 
 def _call(call: ModelCall, known: Sequence[Message]) -> Iterator[str]:
