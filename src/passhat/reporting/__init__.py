@@ -22,9 +22,9 @@ if TYPE_CHECKING:
     from passhat.reporting._leaks import render_leaks
     from passhat.reporting._markdown import render_markdown
     from passhat.reporting._plan import render_plan
-    from passhat.reporting._regraded import render_regraded
     from passhat.reporting._progress import ProgressLine
     from passhat.reporting._raters import render_raters, render_reading_plan
+    from passhat.reporting._regraded import render_regraded
     from passhat.reporting._runs import render_runs, render_trials
     from passhat.reporting._terminal import render_terminal
     from passhat.reporting._text import clean, clean_block

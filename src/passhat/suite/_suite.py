@@ -32,8 +32,8 @@ class Suite:
     function that returns tasks. ``agent`` is a function of the trial (plain or async), or its name
     ``"module:function"``, imported when it is needed. ``agents`` in its place names two or more arms of a comparison,
     all tried on the same tasks with the same seeds; ``baseline`` is the one that the others are compared with (the
-    first unless named). ``prepare(trial)`` makes the starting state, ``environment(trial)`` opens it: a context manager,
-    or a function that returns the opened thing. ``template`` is a directory that each workspace starts from.
+    first unless named). ``prepare(trial)`` makes the starting state, ``environment(trial)`` opens it: a context
+    manager, or a function that returns the opened thing. ``template`` is a directory that each workspace starts from.
     ``services`` are servers that trials act on, each a `Service`. ``data`` names files and directories that agents or
     graders read: a change of one while the run goes on is a finding, as it is for the tasks file and the template.
     ``confine=True`` lets the processes of a trial write only below directories of the trial's own (on Linux, and never
