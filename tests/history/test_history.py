@@ -16,8 +16,9 @@ import pytest
 
 from passhat.facts import GitState, Manifest, Status, TrialRecord
 from passhat.history import HistoryError, history
-from passhat.records import RunWriter
+from passhat.records import RunReader, RunWriter, list_runs
 from passhat.reporting import render_history
+from passhat.summary import EarlierLooks
 
 NOW = datetime(2026, 12, 1, tzinfo=UTC)
 HASHES = {f"t{place}": "h" for place in range(8)}
@@ -81,7 +82,7 @@ def test_runs_from_many_machines_are_found_once_wherever_they_lie(tmp_path: Path
 
 def test_an_undecided_gate_run_again_until_green_is_counted_as_looks(tmp_path: Path) -> None:
     same = {"git": GitState("c0ffee", False), "gates": ("pass@1 >= 0.7",)}
-    passes = [[5, 6, 4, 5, 6, 5, 4, 5], [6, 5, 5, 6, 4, 5, 6, 5], [6] * 7 + [5]]
+    passes = [[5, 5, 4, 5, 5, 5, 4, 5], [5, 5, 5, 5, 5, 4, 5, 5], [6] * 8]
     for day, each in enumerate(passes, start=1):
         record(tmp_path, each, 6, day=day, **same)
     record(tmp_path, [6] * 8, 6, day=9, git=GitState("c0ffee", True), gates=("pass@1 >= 0.7",))
@@ -89,12 +90,30 @@ def test_an_undecided_gate_run_again_until_green_is_counted_as_looks(tmp_path: P
     assert len(found.reruns) == 1
     group = found.reruns[0]
     assert (len(group.runs), group.trials) == (3, 144)
-    assert group.true_error == pytest.approx(1 - 0.95**3)
-    assert "3 looks" in group.message
-    assert "up to 14 % of the time" in group.message
     row = group.gates[0]
     assert (row.looks, row.verdict) == (3, "met")
     assert row.level == pytest.approx(1 - 0.05 / 3)
+    assert row.error == pytest.approx(0.089, abs=0.001)
+    assert "pass@1 >= 0.7 met (look 3)" in group.message
+    assert "up to 8.9 % of the time" in group.message
+
+
+def test_a_run_whose_gate_was_met_is_no_look_for_those_after_it_as_in_their_own_reports(tmp_path: Path) -> None:
+    same = {"git": GitState("c0ffee", False), "gates": ("pass@1 >= 0.7",)}
+    for day, each in enumerate([[6] * 8, [4] * 8, [6] * 8], start=1):
+        record(tmp_path, each, 6, day=day, **same)
+    (group,) = history("shop", [tmp_path], now=NOW).reruns
+    path = next(found.path for found in list_runs(tmp_path) if found.path.name == group.runs[-1])
+    own = EarlierLooks(RunReader(path).manifest, tmp_path).of(("pass@1 >= 0.7",))
+    assert (group.gates[0].looks, own) == (2, {"pass@1 >= 0.7": 2})
+
+
+def test_runs_that_met_their_gates_are_pooled_without_a_word_of_error(tmp_path: Path) -> None:
+    for day in (1, 2):
+        record(tmp_path, [6] * 8, 6, day=day, git=GitState("c0ffee", False), gates=("pass@1 >= 0.7",))
+    (group,) = history("shop", [tmp_path], now=NOW).reruns
+    assert (group.gates[0].looks, group.gates[0].level) == (1, 0.95)
+    assert "% of the time" not in group.message
 
 
 def test_results_are_called_stale_by_age_by_tasks_and_by_the_model_served(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Runs of the same thing are looks at it: pooled, counted, and judged together."""
+"""Runs of the same thing: their trials pooled, their gates judged at the look that the newest of them is."""
 
 from __future__ import annotations
 
@@ -11,8 +11,7 @@ from passhat.history._collect import Found
 from passhat.history._points import main_arm
 from passhat.history._result import Reruns
 from passhat.records import RunReader
-from passhat.suite import Gate
-from passhat.summary import GateRow, same_thing, summarize
+from passhat.summary import EarlierLooks, GateRow, same_thing, summarize
 
 
 def reruns(found: Sequence[Found], level: float) -> tuple[Reruns, ...]:
@@ -21,31 +20,26 @@ def reruns(found: Sequence[Found], level: float) -> tuple[Reruns, ...]:
     for each in found:
         key = same_thing(each.manifest)
         if key is not None and each.manifest.git is not None:
-            key = (*key, each.manifest.gates)
             groups.setdefault(key, []).append(each)
     return tuple(_pooled(group, level) for group in groups.values() if len(group) > 1)
 
 
 def _pooled(group: Sequence[Found], level: float) -> Reruns:
-    first = group[-1].manifest
-    arm = main_arm(first)
-    looks = sum(max(1, each.manifest.looks) for each in group)
-    whole = msgspec.structs.replace(
-        first, looks=looks, trials=sum(each.manifest.trials for each in group), counts=(), arms=(arm,)
-    )
-    report = summarize(whole, _renumbered(group, arm), arm=arm, level=level, ks=(1,))
+    newest = group[-1].manifest
+    arm = main_arm(newest)
+    looks = EarlierLooks.among(newest, group).of(newest.gates, arm=arm)
+    trials = sum(each.manifest.trials for each in group)
+    whole = msgspec.structs.replace(newest, trials=trials, counts=(), arms=(arm,))
+    report = summarize(whole, _renumbered(group, arm), arm=arm, level=level, ks=(1,), looks=looks)
     rate = report.rate(1)
-    error = max((1 - Gate.parse(gate).level for gate in first.gates), default=1 - level)
-    true_error = 1 - (1 - error) ** looks
     return Reruns(
-        commit=first.git.commit if first.git else "",
+        commit=newest.git.commit if newest.git else "",
         runs=tuple(each.manifest.run_id for each in group),
         trials=report.trials.counted,
         pass_at_1=report.pass_at_1,
         these_tasks=None if rate is None else rate.these_tasks,
-        true_error=true_error,
         gates=report.gates,
-        message=_message(looks, true_error, report.gates),
+        message=_message(len(group), report.gates),
     )
 
 
@@ -59,13 +53,16 @@ def _renumbered(group: Sequence[Found], arm: str) -> Iterator[TrialRecord]:
         offset += each.manifest.trials
 
 
-def _message(looks: int, true_error: float, gates: Sequence[GateRow]) -> str:
-    said = f"{looks} runs of one commit"
+def _message(runs: int, gates: Sequence[GateRow]) -> str:
+    said = f"{runs} runs of one commit"
     if not gates:
         return f"{said}: their trials are pooled"
-    verdicts = ", ".join(f"{row.gate} {row.verdict}" for row in gates)
+    verdicts = ", ".join(f"{row.gate} {row.verdict}{f' (look {row.looks})' * (row.looks > 1)}" for row in gates)
+    if max(row.looks for row in gates) == 1:
+        return f"{said}, none of them a second look at a gate that wasn't met. Over all trials: {verdicts}"
+    risk = max(row.error or 0.0 for row in gates)
     return (
-        f"{said} are {looks} looks at its gates: run until one is green, a bar that the agent only just fails would be "
-        f"met up to {true_error * 100:.0f} % of the time. Over all trials, each look at its share of the error: "
-        f"{verdicts}"
+        f"{said}, and a gate that isn't met is looked at again: run until one is green, a bar that the agent only just "
+        f"misses would be met up to {risk * 100:.2g} % of the time. Over all trials, each "
+        f"look at its share of the error: {verdicts}"
     )

@@ -72,10 +72,11 @@ class Changes(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Reruns(msgspec.Struct, frozen=True, kw_only=True):
-    """Runs of one commit, model, set of tasks and graders, taken together: each is another look.
+    """Runs of one commit, model, set of tasks and graders, taken together.
 
-    ``gates`` are judged over all their trials, each look at its share of the error. ``true_error`` is the chance that
-    at least one of so many separate looks meets a bar that the agent only just fails.
+    ``gates`` are judged over all their trials, at the look that the newest run is: each earlier run in which a gate
+    wasn't met was one. A row's ``error`` is the chance that any of its looks meets a bar that the agent only just
+    misses.
     """
 
     commit: str
@@ -83,7 +84,6 @@ class Reruns(msgspec.Struct, frozen=True, kw_only=True):
     trials: int
     pass_at_1: float | None
     these_tasks: Range | None
-    true_error: float
     gates: tuple[GateRow, ...]
     message: str
 

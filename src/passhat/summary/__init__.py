@@ -6,10 +6,12 @@ computes nothing of its own.
 
 from passhat.summary._agreement import TrialKey, agreement, agreements, by_rater, key_of
 from passhat.summary._arm_looks import ArmCounts, ArmLook, arm_look, held_out_tasks, units_of
+from passhat.summary._earlier_looks import EarlierLooks, same_thing
 from passhat.summary._exit_codes import ExitCode
 from passhat.summary._gates import Feasibility, gate_feasibility
+from passhat.summary._holding import holding, starts
 from passhat.summary._judge_agreement import JudgeAgreement, judge_agreements, kappa_of
-from passhat.summary._looks import EarlierLooks, level_at, same_thing
+from passhat.summary._looks import level_at
 from passhat.summary._measure import unit_keys
 from passhat.summary._people import JudgedTrial, JudgedTrials, JudgeVersion, judged_trials
 from passhat.summary._published import with_published
@@ -81,6 +83,7 @@ __all__ = [
     "flip_rate",
     "gate_feasibility",
     "held_out_tasks",
+    "holding",
     "is_rate_of_an_agent",
     "judge_agreements",
     "judged_trials",
@@ -90,6 +93,7 @@ __all__ = [
     "quick_pass_at_1",
     "same_thing",
     "settle",
+    "starts",
     "summarize",
     "title_of",
     "unit_keys",

@@ -1,14 +1,9 @@
-"""Looks at a gate: how often it was asked of the same code before this run, and what all of them together risk."""
+"""Looks at a gate: each gets its share of the gate's error, and all of them together risk little more than it."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
-from pathlib import Path
 
-import msgspec
-
-from passhat.facts import Manifest, TrialRecord, digest
 from passhat.suite import Gate
 
 
@@ -26,119 +21,3 @@ def error_of_looks(gate: Gate, looks: int) -> float:
     [0.05, 0.074, 0.089]
     """
     return 1 - math.prod(1 - (1 - gate.level) / look for look in range(1, max(1, looks) + 1))
-
-
-def same_code(run: Manifest) -> tuple[str, ...] | None:
-    """What identifies the code that a run measured: its commit, with what differed from it; None where unknown.
-
-    Without a repository, or with changes whose content isn't known, the hashes of the project's files stand for it.
-    """
-    files = digest(sorted(run.files.items())) if run.files else ""
-    if run.git is None:
-        return ("", "", files) if files else None
-    if not run.git.dirty:
-        return run.git.commit, "", ""
-    changes = run.git.changes or files
-    return (run.git.commit, changes, "") if changes else None
-
-
-def same_thing(run: Manifest) -> tuple[object, ...] | None:
-    """What makes two runs of a suite looks at one thing: code, model, tasks, graders, arms. None where unknown."""
-    code = same_code(run)
-    if code is None:
-        return None
-    graders = tuple(sorted(run.graders.items()))
-    served = tuple(sorted({model.partition("@")[0] for model in run.models_reported}))
-    return *code, run.model_requested, run.model_source, served, run.tasks_hash, graders, run.arms
-
-
-class EarlierLooks:
-    """The earlier runs below ``root`` that looked at the same thing as ``run``, read when they are needed.
-
-    A look is a finished run of the same suite, commit (with its uncommitted changes), model, tasks, graders and arms,
-    started before ``run``, in which the gate was not met: a gate that was met needs no other look. The verdict of each
-    is found again at its own share of the error.
-
-    A session of tests has gates of single tasks: ``at(gate, task=…)`` then judges that task's trials alone, among the
-    runs of the same suite, code and requested model that have the task.
-
-    It lives here, above `passhat.records` and below everything that reports, so that ``passhat run``, ``report`` and
-    the pytest plugin count alike: give what `at` returns to `summarize` as ``looks``.
-    """
-
-    def __init__(self, run: Manifest, root: Path | str) -> None:
-        self._run = run
-        self._root = Path(root)
-        self._runs: list[tuple[Path, Manifest]] | None = None
-        self._records: dict[Path, list[TrialRecord]] = {}
-
-    def at(self, gate: Gate | str, *, task: str | None = None, arm: str | None = None) -> int:
-        """Which look at the gate this run is: 1 for the first."""
-        from passhat.summary._summarize import summarize
-
-        gate = Gate.parse(gate) if isinstance(gate, str) else gate
-        looks = 1
-        for path, manifest in self._same(whole=task is None):
-            if arm is not None and arm not in manifest.arms:
-                continue
-            if task is None:
-                (row,) = summarize(
-                    manifest, self._read(path), arm=arm, ks=(1,), gates=(gate,), looks={str(gate): looks}
-                ).gates
-            else:
-                records = [record for record in self._read(path) if record.task == task]
-                if not records:
-                    continue
-                alone = msgspec.structs.replace(manifest, task_ids=(task,), trials=len(records), counts=())
-                (row,) = summarize(
-                    alone, records, arm=arm, ks=(), gates=(gate,), looks={str(gate): looks}, planned=len(records)
-                ).gates
-            looks += row.verdict in ("not met", "undecided")
-        return looks
-
-    def of(self, gates: Iterable[Gate | str], *, arm: str | None = None) -> dict[str, int]:
-        """Which look this run is at each of its gates, by the gate's text."""
-        return {str(gate): self.at(gate, arm=arm) for gate in _parsed(gates)}
-
-    def _same(self, *, whole: bool) -> Sequence[tuple[Path, Manifest]]:
-        this = self._run
-        code = same_code(this)
-        if code is None:
-            return ()
-        if self._runs is None:
-            self._runs = [(path, each) for path, each in _earlier(this, self._root) if same_code(each) == code]
-        if whole:
-            return [(path, each) for path, each in self._runs if same_thing(each) == same_thing(this)]
-        return [(path, each) for path, each in self._runs if each.model_requested == this.model_requested]
-
-    def _read(self, path: Path) -> list[TrialRecord]:
-        from passhat.records import RecordError, RunReader
-
-        if path not in self._records:
-            try:
-                self._records[path] = list(RunReader(path).trials())
-            except RecordError:
-                self._records[path] = []  # damaged: nothing was seen of it
-        return self._records[path]
-
-
-def _parsed(gates: Iterable[Gate | str]) -> list[Gate]:
-    return [Gate.parse(gate) if isinstance(gate, str) else gate for gate in gates]
-
-
-def _earlier(this: Manifest, root: Path) -> list[tuple[Path, Manifest]]:
-    """The finished runs of the same suite that started before, oldest first."""
-    from passhat.records import list_runs
-
-    found = [
-        (entry.path, entry.manifest)
-        for entry in list_runs(root)
-        if entry.manifest is not None and entry.manifest.suite == this.suite and entry.manifest.state == "finished"
-    ]
-    before = [each for each in found if _when(each[1]) < _when(this) and each[1].run_id != this.run_id]
-    return sorted(before, key=lambda each: _when(each[1]))
-
-
-def _when(run: Manifest) -> tuple[bool, str, str]:
-    """When a run began; one without a start is the one that is going on."""
-    return not run.started, run.started, run.run_id

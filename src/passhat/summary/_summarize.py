@@ -8,6 +8,8 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import get_args
 
+import msgspec
+
 from passhat.facts import Label, Manifest, TrialRecord
 from passhat.suite import Gate
 from passhat.summary._amounts import Amounts, kept_amounts
@@ -142,8 +144,6 @@ def summarize(
 
 
 def _with_findings(report: Report, evidence: Evidence) -> Report:
-    import msgspec
-
     return msgspec.structs.replace(report, findings=find_all(evidence))
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from passhat.summary._findings._evidence import Evidence, count, named
+from passhat.summary._gates import gate_feasibility
 from passhat.summary._measure import MIN_UNITS
 from passhat.summary._report import Finding
 from passhat.summary._rows import MIN_TRIALS
@@ -126,8 +127,6 @@ def refused_ks(evidence: Evidence) -> Iterator[Finding]:
 
 def gates_out_of_reach(evidence: Evidence) -> Iterator[Finding]:
     """A gate that these trials couldn't have met, however well they had gone."""
-    from passhat.summary._gates import gate_feasibility
-
     tasks, trials = evidence.report.tasks, evidence.manifest.trials
     if not tasks:
         return
