@@ -13,9 +13,10 @@ import pytest
 import passhat
 from passhat import FinishedTrial, Grade, Suite, Task
 from passhat.cli import main
-from passhat.facts import Status
+from passhat.facts import Manifest, Status, TrialRecord
 from passhat.gateway import Gateway
 from passhat.graders import advisory, critical, grader, required
+from passhat.records import RunWriter
 from passhat.running import Entrance
 
 DONE, UNRESOLVED, ERROR = Status.COMPLETED, Status.UNRESOLVED, Status.GRADER_ERROR
@@ -145,3 +146,19 @@ def test_missing_trials_count_as_the_policy_says_and_the_exit_code_follows(
         (gate,) = json.loads(capsys.readouterr().out)["gates"]
         found[policy] = (gate["verdict"], code)
     assert found == {"bound": ("incomplete", 3), "exclude": ("met", 0), "fail": ("undecided", 4)}
+
+
+def test_a_gate_over_several_kinds_of_source_is_judged_when_the_command_line_says_so(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    gates = ("pass@1 >= 0.8",)
+    mixed = Manifest(run_id="", suite="m", model_source="mixed", trials=TRIALS, task_ids=("t",), gates=gates)
+    writer = RunWriter.create(mixed, root=tmp_path)
+    for number in range(TRIALS):
+        writer.append(TrialRecord(task="t", trial=number, status=DONE, passed=True), None)
+    writer.finish("finished", seconds=1.0)
+    writer.close()
+    asked = ("report", "last", "--root", str(tmp_path))
+    assert leaves_with(*asked) == 3
+    assert "--mix-sources" in capsys.readouterr().out  # the way out is said
+    assert leaves_with(*asked, "--mix-sources") == 0

@@ -110,6 +110,11 @@ def judged(command: F) -> F:
             "--gate", "gates", multiple=True, metavar="GATE", help="A gate beside the suite's own (repeatable)."
         ),
         click.option("--level", type=LEVEL, help="Level of the intervals."),
+        click.option(
+            "--mix-sources",
+            is_flag=True,
+            help="Judge gates though several kinds of source answered (say, live and replayed).",
+        ),
     ):
         command = option(command)
     return command

@@ -31,11 +31,12 @@ class Judging:
     undecided: str | None = None
     gates: tuple[str, ...] = ()
     level: float | None = None
+    mix_sources: bool = False
 
     @classmethod
     def asked(cls, given: Mapping[str, Any]) -> Judging:
         """What the command line asked for."""
-        return cls(given["missing"], given["undecided"], given["gates"], given["level"])
+        return cls(given["missing"], given["undecided"], given["gates"], given["level"], given["mix_sources"])
 
     def of_run(self, reader: RunReader, *, grades: str | None = None, arm: str | None = None) -> Report:
         """The report of a run directory."""
@@ -65,6 +66,7 @@ class Judging:
             "undecided": self.undecided,
             "level": self.level,
             "gates": (*own, *self.gates) if self.gates else None,
+            "mix_sources": self.mix_sources,
         }
 
 

@@ -73,7 +73,13 @@ class EarlierLooks:
                 continue
             if task is None:
                 (row,) = summarize(
-                    manifest, self._read(path), arm=arm, ks=(1,), gates=(gate,), looks={str(gate): looks}
+                    manifest,
+                    self._read(path),
+                    arm=arm,
+                    ks=(1,),
+                    gates=(gate,),
+                    looks={str(gate): looks},
+                    mix_sources=True,
                 ).gates
             else:
                 records = [record for record in self._read(path) if record.task == task]

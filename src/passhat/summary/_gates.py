@@ -57,7 +57,8 @@ class GateJudge:
 
         if self.manifest.model_source == "mixed" and not self.mixed_allowed:
             message = (
-                "several kinds of source answered (say, a live and a simulated model): no gate holds over a mixture"
+                "several kinds of source answered (say, a live and a simulated model): no gate holds over a mixture, "
+                "unless --mix-sources says so"
             )
             return row("incomplete", None, None, message)
         if gate.rate == "missing":

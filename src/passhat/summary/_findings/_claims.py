@@ -20,7 +20,7 @@ def not_an_agents_rate(evidence: Evidence) -> Iterator[Finding]:
             "mixed-sources",
             "error",
             "Several kinds of source answered (live, simulated, replayed or scripted): the rates mix them, and gates "
-            "are refused unless mixing is allowed",
+            "are refused without --mix-sources",
         )
 
 
