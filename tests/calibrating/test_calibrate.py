@@ -146,6 +146,16 @@ def test_agreement_of_people_among_themselves_is_beside_the_judges() -> None:
     assert (pair.raters, pair.n, pair.agreed, pair.kappa) == (("ann", "ben"), 20, 20, 1.0)
 
 
+def test_labels_on_attempts_that_were_run_again_count_for_nothing_and_for_nobodys_agreement() -> None:
+    made = world()
+    labels = [*made.labels(drawn(), at="2026-11-30T10:00:00Z")]
+    labels += made.labels(drawn()[:20], rater="ben", at="2026-11-30T10:00:00Z")
+    then, since = made.records(started="2026-11-30T09:00:00Z"), made.records(started="2026-11-30T11:00:00Z")
+    assert len(calibrate(Labelled("run", then, labels), JUDGE).raters) == 1
+    found = calibrate(Labelled("run", since, labels), JUDGE)
+    assert (found.counts.labelled, found.raters) == (0, ())
+
+
 def test_a_label_of_the_whole_trial_counts_where_the_judge_alone_decides_it() -> None:
     made = world()
     whole = made.labels(drawn(), grader="")

@@ -9,7 +9,8 @@ from collections.abc import Iterable
 import pytest
 
 from passhat.facts import Grade, Judged, JudgeSample, Label, Role, Status, TrialRecord
-from passhat.reviewing import ReadingItem, ReviewError, disputes, labels_of, progress_of, reading_list
+from passhat.reviewing import ReadingItem, ReviewError, disputes, progress_of, reading_list
+from passhat.summary import holding, starts
 
 
 def trial(task: str, number: int, passed: bool | None, *grades: Grade, arm: str = "") -> TrialRecord:
@@ -163,6 +164,6 @@ def test_a_trial_that_was_run_again_after_it_was_judged_is_to_be_read_again() ->
     times = ("2026-11-30T10:00:00.900+00:00", "2026-11-30T10:00:02.000+00:00", "", "sometime")
     records = [TrialRecord("a", i, Status.COMPLETED, False, started=when) for i, when in enumerate(times)]
     labels = [Label("a", i, "fail", "ann", "2026-11-30T10:00:00Z") for i in range(5)]
-    about = labels_of(records, labels)
+    about = holding(labels, starts(records))
     assert [label.trial for label in about] == [0, 2, 3]
     assert names(progress_of(reading_list(records), about, "ann").left) == ["a1"]

@@ -3,7 +3,6 @@
 from passhat.calibrating._calibrate import ALL, Labelled, calibrate
 from passhat.calibrating._controls import CONTROLS
 from passhat.calibrating._errors import CalibrationError
-from passhat.calibrating._labels_file import read_labels
 from passhat.calibrating._leaks import Leak, Rate, Robustness
 from passhat.calibrating._result import (
     Calibration,
@@ -39,6 +38,5 @@ __all__ = [
     "Stratum",
     "calibrate",
     "probes",
-    "read_labels",
     "robustness",
 ]

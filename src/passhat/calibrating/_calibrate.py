@@ -15,7 +15,7 @@ from passhat.calibrating._quality import quality_of
 from passhat.calibrating._result import Calibration, Counts, Dimension
 from passhat.calibrating._strata import strata, uneven
 from passhat.calibrating._weights import Weighed, weigh
-from passhat.facts import Label, TrialRecord, standing
+from passhat.facts import Label, TrialRecord
 from passhat.summary import Agreement, JudgedTrials, agreements, judged_trials
 
 ALL: tuple[Dimension, ...] = ("arm", "tag", "family")
@@ -76,7 +76,7 @@ def calibrate(
         correction=correction,
         strata=rows,
         needed=needed(asked, correction),
-        raters=_raters(source.labels, grader, level),
+        raters=_raters(there.labels, grader, level),
         findings=tuple(sorted(said, key=lambda each: each.severity != "warning")),
     )
 
@@ -96,9 +96,8 @@ def _judged(run: Labelled, grader: str) -> JudgedTrials:
 
 def _raters(labels: Sequence[Label], grader: str, level: float) -> tuple[Agreement, ...]:
     """How far people agree among themselves: the best that a judge can be asked for."""
-    said = standing(labels)
-    own = any(label.grader == grader for label in said)
-    return agreements(said, grader=grader if own else "", level=level)
+    own = any(label.grader == grader for label in labels)
+    return agreements(labels, grader=grader if own else "", level=level)
 
 
 def _counts(found: JudgedTrials, labelled: Sequence[Weighed]) -> Counts:

@@ -1,7 +1,7 @@
 """What can't be calibrated.
 
 PasshatError
-└── CalibrationError     no such grader, nothing to judge it by, labels that can't be read    (also ValueError)
+└── CalibrationError     no such grader, nothing to judge it by, no such control    (also ValueError)
 """
 
 from __future__ import annotations

@@ -76,9 +76,10 @@ def command(run: str, root: Path, source: str | None, as_json: bool, **given: An
     elsewhere: Labelled | None = None
     if source is not None:
         if Path(source).is_file():
-            from passhat.calibrating import read_labels
+            from passhat.records import read_labels
+            from passhat.summary import starts
 
-            labels = read_labels(source)
+            labels = read_labels(source, starts(reader.trials()), rater="")
         else:
             elsewhere = _labelled(RunReader(find_run(source, root)), None, None)
     found = calibrate(

@@ -55,7 +55,7 @@ def _kinds(ctx: click.Context, param: click.Parameter, value: str | None) -> tup
 @click.option("--fault", type=click.Choice(get_args(Fault)), help="With --label: whose fault it was.")
 @click.option("--note", default="", help="With --label: why.")
 @click.option(
-    "--from", "source", type=click.Path(dir_okay=False, path_type=Path), help="Add the labels of a JSONL file."
+    "--from", "source", type=click.Path(dir_okay=False, path_type=Path), help="Add the labels of a JSONL or CSV file."
 )
 @options.as_json
 @options.root
@@ -126,13 +126,14 @@ def _reading_list(reader: RunReader, given: dict[str, Any]) -> list[ReadingItem]
 
 def _add(reader: RunReader, given: dict[str, Any]) -> int:
     """Labels that come without a terminal."""
-    from passhat.records import append_labels
-    from passhat.reviewing import ReadingItem, ReviewError, new_label, read_labels
+    from passhat.records import append_labels, read_labels
+    from passhat.reviewing import ReadingItem, ReviewError, new_label, now_utc
+    from passhat.summary import starts
 
-    trials = {(record.arm, record.task, record.trial): record.started for record in reader.trials()}
+    trials = starts(reader.trials())
     if given["source"] is not None:
-        rater = "" if given["rater"] is None else _rater(given["rater"])
-        labels = read_labels(given["source"], trials, rater=rater, grader=given["grader"])
+        named = None if given["rater"] is None else _rater(given["rater"])
+        labels = read_labels(given["source"], trials, rater=named, grader=given["grader"], at=now_utc())
     else:
         task, trial, verdict = given["label"]
         arm = given["arm"] if given["arm"] is not None else reader.manifest.arms[0]
@@ -148,12 +149,13 @@ def _add(reader: RunReader, given: dict[str, Any]) -> int:
 
 
 def _show_agreement(reader: RunReader, grader: str, *, as_json: bool, run: str) -> int:
-    from passhat.reviewing import labels_of, rater_agreement
+    from passhat.reviewing import rater_agreement
+    from passhat.summary import holding, starts
 
     tags = dict(reader.manifest.task_tags)
     for record in reader.trials():
         tags.setdefault(record.task, record.tags)
-    labels = labels_of(reader.trials(), reader.labels())
+    labels = holding(reader.labels(), starts(reader.trials()))
     pairs = rater_agreement(labels, tags=tags, grader=grader)
     if as_json:
         _print_json({"schema": 1, "run": reader.run_id, "grader": grader, "pairs": pairs})
@@ -165,9 +167,10 @@ def _show_agreement(reader: RunReader, grader: str, *, as_json: bool, run: str) 
 
 
 def _show_list(reader: RunReader, items: list[ReadingItem], rater: str, grader: str) -> int:
-    from passhat.reviewing import labels_of, progress_of
+    from passhat.reviewing import progress_of
+    from passhat.summary import holding, starts
 
-    labels = labels_of(reader.trials(), reader.labels())
+    labels = holding(reader.labels(), starts(reader.trials()))
     progress = progress_of(items, labels, rater, grader=grader)
     _print_json(
         {

@@ -7,6 +7,7 @@ ended early. The format is described in docs/run-directory.md.
 from passhat.records._encode import SafeEncoder
 from passhat.records._errors import BadRecord, NewerSchema, RecordError, RunChanged, RunLocked, RunNotFound
 from passhat.records._folders import slug
+from passhat.records._label_files import read_labels
 from passhat.records._labels import append_labels
 from passhat.records._lock import Holder
 from passhat.records._look import WorkspaceContent, WorkspaceFile, workspace_content
@@ -47,6 +48,7 @@ __all__ = [
     "find_run",
     "list_runs",
     "open_for_resume",
+    "read_labels",
     "resume_refusal",
     "slug",
     "unpack_workspace",

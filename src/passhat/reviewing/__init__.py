@@ -6,10 +6,10 @@ Computes only: the terminal in which people read is `passhat review`.
 from passhat.reviewing._agreement import Difference, RaterPair, TagAgreement, rater_agreement
 from passhat.reviewing._disputes import disputes
 from passhat.reviewing._errors import ReviewError
-from passhat.reviewing._labels import new_label, read_labels
+from passhat.reviewing._labels import new_label, now_utc
 from passhat.reviewing._list import DEFAULT_PASSED, DEFAULT_RANDOM, KINDS, Kind, ReadingItem, reading_list
 from passhat.reviewing._plan import BY, Allocation, PlanItem, ReadingPlan, read_plan, sampling_plan, write_plan
-from passhat.reviewing._progress import Progress, labels_of, progress_of
+from passhat.reviewing._progress import Progress, progress_of
 
 __all__ = [
     "BY",
@@ -27,11 +27,10 @@ __all__ = [
     "ReviewError",
     "TagAgreement",
     "disputes",
-    "labels_of",
     "new_label",
+    "now_utc",
     "progress_of",
     "rater_agreement",
-    "read_labels",
     "read_plan",
     "reading_list",
     "sampling_plan",

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 import msgspec
 
-from passhat.facts import Label, TrialRecord, is_about
+from passhat.facts import Label
 from passhat.reviewing._list import ReadingItem
 from passhat.summary import TrialKey, key_of
 
@@ -28,11 +28,3 @@ def progress_of(items: Sequence[ReadingItem], labels: Iterable[Label], rater: st
     said: set[TrialKey] = {key_of(label) for label in labels if label.rater == rater and label.grader == grader}
     done = tuple(item for item in items if item.key in said)
     return Progress(done, tuple(item for item in items if item.key not in said))
-
-
-def labels_of(records: Iterable[TrialRecord], labels: Iterable[Label]) -> list[Label]:
-    """The labels that are about these trials as they are: not those on an attempt that was run again since."""
-    labels = list(labels)
-    keys = {key_of(label) for label in labels}
-    began = {key: record.started for record in records if (key := (record.arm, record.task, record.trial)) in keys}
-    return [label for label in labels if key_of(label) in began and is_about(label, began[key_of(label)])]

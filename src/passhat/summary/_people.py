@@ -8,7 +8,8 @@ from typing import Literal, NamedTuple
 
 import msgspec
 
-from passhat.facts import Grade, Label, Role, TrialRecord, is_about, standing
+from passhat.facts import Grade, Label, Role, TrialRecord, standing
+from passhat.summary._holding import holding
 
 PeopleSay = Literal["pass", "fail", "unclear", "tie"]
 _DRAWN = ("random", "weighted")
@@ -99,7 +100,7 @@ class JudgedTrials(NamedTuple):
 
     ``unknown`` counts trials in which it couldn't tell, ``errors`` those in which it failed, ``other_labels`` the
     labels of whole trials in which other graders decide too: they say nothing of this one. ``tuned`` counts trials of
-    split *tune* that stand apart.
+    split *tune* that stand apart. ``labels`` are all that hold on this criterion or on whole trials.
     """
 
     trials: tuple[JudgedTrial, ...]
@@ -108,6 +109,7 @@ class JudgedTrials(NamedTuple):
     other_labels: int
     tuned: int
     seen: tuple[str, ...]  # the graders of the run
+    labels: tuple[Label, ...]
 
     @property
     def table(self) -> tuple[tuple[int, int], tuple[int, int]]:
@@ -128,14 +130,15 @@ def judged_trials(records: Iterable[TrialRecord], labels: Iterable[Label], grade
     trials: list[tuple[str, JudgedTrial]] = []
     unknown = errors = other = 0
     seen: dict[str, None] = {}
+    held: list[Label] = []
     for record in records:
         seen.update(dict.fromkeys(grade.name for grade in record.grades))
+        key = (record.arm, record.task, record.trial)
+        said, of_all = (holding(group.get(key, ()), {key: record.started}) for group in (own, whole))
+        held += said + of_all
         grade = next((grade for grade in record.grades if grade.name == grader), None)
         if grade is None or not record.counts:
             continue
-        key = (record.arm, record.task, record.trial)
-        said = [label for label in own.get(key, ()) if is_about(label, record.started)]
-        of_all = [label for label in whole.get(key, ()) if is_about(label, record.started)]
         if not said and of_all:
             said = of_all if _alone(record, grade) else []
             other += len(of_all) if not said else 0
@@ -145,7 +148,7 @@ def judged_trials(records: Iterable[TrialRecord], labels: Iterable[Label], grade
         trials.append((record.split, _trial(record, grade, said)))
     apart = [trial for split, trial in trials if split != "tune"]
     kept = apart or [trial for _, trial in trials]
-    return JudgedTrials(tuple(kept), unknown, errors, other, len(trials) - len(kept), tuple(seen))
+    return JudgedTrials(tuple(kept), unknown, errors, other, len(trials) - len(kept), tuple(seen), tuple(held))
 
 
 def _by_trial(labels: Iterable[Label], grader: str) -> tuple[dict[_Key, list[Label]], dict[_Key, list[Label]]]:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Hashable, Sequence
 
-from passhat.facts import Label, is_about
+from passhat.facts import Label
 from passhat.summary._agreement import agreements
+from passhat.summary._holding import holding
 from passhat.summary._measure import MIN_UNITS, PassRate
 from passhat.summary._rates import Population, ends, method
 from passhat.summary._report import RateWithout, Reading
@@ -27,12 +28,10 @@ def reading_of(
     agent; where raters differ it stays the agent's.
     """
     tasks = {task.task for task in headline.tasks}
+    began = {(tally.arm, *trial): when for trial, (_, when) in tally.watched.items() if trial[0] in tasks}
     about: dict[_Trial, list[Label]] = {}
-    for label in labels:
-        trial = (label.task, label.trial)
-        known = tally.watched.get(trial) if label.arm == tally.arm and label.task in tasks else None
-        if known is not None and is_about(label, known[1]):
-            about.setdefault(trial, []).append(label)
+    for label in holding(labels, began):
+        about.setdefault((label.task, label.trial), []).append(label)
     failed = {trial for trial in about if tally.watched[trial][0] is False}
     passed = {trial for trial in about if tally.watched[trial][0] is True}
     blamed = {trial: fault for trial in failed if (fault := _fault(about[trial]))}

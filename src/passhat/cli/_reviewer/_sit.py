@@ -15,8 +15,8 @@ from passhat.cli._reviewer._screen import Screen
 from passhat.facts import Task, Transcript, TrialRecord, standing
 from passhat.records import RecordError, append_labels, workspace_content
 from passhat.reporting import Look, TrialPage, clean, look_of, trial_page
-from passhat.reviewing import Progress, ReadingItem, labels_of, progress_of
-from passhat.summary import ExitCode, TrialKey, key_of
+from passhat.reviewing import Progress, ReadingItem, progress_of
+from passhat.summary import ExitCode, TrialKey, holding, key_of, starts
 
 if TYPE_CHECKING:
     from passhat.records import RunReader, WorkspaceContent
@@ -39,7 +39,7 @@ def sit(
 
     Returns the exit code. Raises `NoTerminal`, with the way to label without one.
     """
-    labels = labels_of(reader.trials(), reader.labels(every=True))
+    labels = holding(reader.labels(every=True), starts(reader.trials()))
     progress = progress_of(items, standing(labels), rater, grader=grader)
     if not progress.left:
         click.echo(_nothing_left(progress, rater))
