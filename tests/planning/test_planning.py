@@ -46,6 +46,16 @@ def test_the_variance_of_a_pilot_is_split_without_bias() -> None:
     assert between == pytest.approx(0.05, abs=0.01)
 
 
+def test_a_pilot_whose_tasks_were_all_tuned_on_is_measured_by_them() -> None:
+    found = report([3, 2, 1], 4)
+    tuned = [msgspec.structs.replace(row, split="tune") for row in found.by_task]
+    every, one = (
+        msgspec.structs.replace(found, by_task=tuple(rows)) for rows in (tuned, [*found.by_task[:2], tuned[2]])
+    )
+    assert (pilot_of(every).tasks, pilot_of(every).rate) == (3, 0.5)
+    assert pilot_of(one).tasks == 2  # where there are others it stands apart
+
+
 def test_a_pilot_knows_its_price_and_unknown_money_stays_unknown() -> None:
     priced, unpriced = pilot_of(report([3, 2], 4, dollars=0.02)), pilot_of(report([3, 2], 4))
     assert priced.dollars == pytest.approx(0.02)

@@ -41,6 +41,8 @@ class Pilot(msgspec.Struct, frozen=True, kw_only=True):
 def pilot_of(report: Report, after: Report | None = None, *, response: float | None = None) -> Pilot:
     """Measure a run; with a second run of the same tasks also how differently tasks respond.
 
+    Tasks of split *tune* stand apart where there are others.
+
     Raises `PlanError` when no task has a verdict.
 
     >>> from passhat.facts import Manifest, Status, TrialRecord
@@ -51,7 +53,9 @@ def pilot_of(report: Report, after: Report | None = None, *, response: float | N
     >>> pilot.rate, round(pilot.within, 3), round(pilot.between, 3)
     (0.5, 0.167, 0.115)
     """
-    rows = {row.task: (row.n, row.c) for row in report.by_task if row.n and row.split != "tune"}
+    judged = [row for row in report.by_task if row.n]
+    held_out = [row for row in judged if row.split != "tune"] or judged
+    rows = {row.task: (row.n, row.c) for row in held_out}
     if not rows:
         raise PlanError(f"{report.run.run_id}: no task has a verdict, so it shows nothing to plan with")
     within, between = variances(list(rows.values()))

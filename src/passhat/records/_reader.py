@@ -77,7 +77,7 @@ class RunReader:
         return pairs
 
     def superseded(self) -> Iterator[TrialRecord]:
-        """Records of trials that were run again on request."""
+        """Records that another took the place of: trials that were run again, or only graded again."""
         for _, record in Lines(self.path / SUPERSEDED).parsed(decode_record):
             yield record
 

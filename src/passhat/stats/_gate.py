@@ -41,7 +41,8 @@ def gate(
 
     met: the lower bound reaches the bar. not met: the upper bound is below it. Else "undecided".
     Fix the bar, the tasks, the trials and the rate before running; adding trials to an undecided
-    gate is another look and has to be paid for (see ``obrien_fleming``, ``confidence_sequence``).
+    gate is another look and has to be paid for: by a higher level, of 1 - (1 - level) / look at each look, or by a
+    bound that holds at any time (``confidence_sequence``).
 
     Raises ValueError unless 0 < bar < 1, and as ``interval`` does.
 
