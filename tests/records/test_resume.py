@@ -160,6 +160,7 @@ OLD = Manifest(
         ({"model_requested": "m"}, ["the model was None and is 'm'"]),
         ({"arms": ("", "new")}, ["the arms were '' and are '', 'new'"]),
         ({"limits": Limits(seconds=1)}, ["the limit seconds was 300.0 and is 1"]),
+        ({"limits": Limits(run_seconds=9, run_tokens=9, run_dollars=9)}, []),  # they start afresh
     ],
 )
 def test_a_run_of_another_suite_is_not_continued(changes: dict[str, Any], reasons: list[str]) -> None:

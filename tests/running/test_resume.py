@@ -216,6 +216,19 @@ def test_a_limit_of_the_run_stops_it_and_a_resume_gets_a_fresh_one(
     assert resume(run.path, suite).manifest.state == "finished"
 
 
+def test_a_run_that_its_own_limit_stopped_goes_on_with_a_higher_one(run_here: RunHere, ask: Callable[..., str]) -> None:
+    from passhat.scripting import reply
+
+    def limited(tokens: int) -> Suite:
+        limits = Limits(run_tokens=tokens)
+        return suite_of(lambda t: ask(t) and t.input, limits=limits, script=lambda _: reply("x", usage=usage_of(100)))
+
+    run = run_here(limited(250))
+    assert run.manifest.state == "stopped"
+    on = resume(run.path, limited(10_000))
+    assert (on.manifest.state, on.manifest.limits.run_tokens) == ("finished", 10_000)
+
+
 def test_the_deadline_of_a_run_ends_the_trials_in_flight_without_recording_them(run_here: RunHere) -> None:
     released = threading.Event()
 

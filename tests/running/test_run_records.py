@@ -199,6 +199,13 @@ def test_a_gate_that_no_result_could_meet_is_refused_before_anything_runs(run_he
     assert not (tmp_path / ".passhat").exists()
 
 
+def test_a_gate_over_tasks_that_were_all_tuned_on_is_checked_for_all_of_them(run_here: RunHere) -> None:
+    tuned = [Task(f"t{number}", input="", split="tune") for number in range(4)]
+    gated = Suite("s", tasks=tuned, agent=lambda trial: 1, gates=["pass@1 >= 0.9"])
+    with pytest.raises(RunError, match="even if all pass"):
+        run_here(gated)
+
+
 def simulated(**parts: Any) -> Suite:
     return Suite(
         "s", **{"tasks": TASKS, "agent": lambda trial: 1, "simulation": lambda request, rng: say("x"), **parts}

@@ -6,11 +6,12 @@ import math
 
 import msgspec
 
-
 _WHOLE = {
     *("model_calls", "tokens", "output_bytes", "memory_bytes", "processes"),
     *("run_tokens", "judge_calls", "judge_tokens"),
 }
+RUN_LIMITS = ("run_seconds", "run_tokens", "run_dollars")
+"""Those of the whole run: no trial depends on them, and a resumed run has them afresh."""
 
 
 class Limits(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):

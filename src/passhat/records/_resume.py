@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Collection, Iterable
 from pathlib import Path
 
-from passhat.facts import RULES, Attempt, Limits, Manifest, Status, TrialRecord
+from passhat.facts import RULES, RUN_LIMITS, Attempt, Limits, Manifest, Status, TrialRecord
 from passhat.records._again import replace_durably, take_over, write_durably
 from passhat.records._disk import open_private, sweep_temporaries, sync_folder
 from passhat.records._encode import SafeEncoder
@@ -158,7 +158,8 @@ def resume_refusal(old: Manifest, new: Manifest, *, forced: bool = False) -> lis
     """Why a run can't be continued by the suite as it is now; empty when it can, or when forced.
 
     ``old`` is the manifest of the run, ``new`` the one that the suite would get today. Project files are compared where
-    both name them: which files an agent imports is known only once it ran.
+    both name them: which files an agent imports is known only once it ran. Limits of the whole run may differ: they
+    start afresh, and no trial depends on them.
 
     >>> resume_refusal(Manifest(run_id="a", suite="s", trials=5), Manifest(run_id="", suite="s", trials=8))
     ['the number of trials a task was 5 and is 8']
@@ -172,7 +173,7 @@ def resume_refusal(old: Manifest, new: Manifest, *, forced: bool = False) -> lis
     ]
     for name in Limits.__struct_fields__:
         before, after = getattr(old.limits, name), getattr(new.limits, name)
-        if before != after:
+        if before != after and name not in RUN_LIMITS:
             reasons.append(f"the limit {name} was {before} and is {after}")
     if old.arms != new.arms:
         reasons.append(f"the arms were {_named(map(repr, old.arms))} and are {_named(map(repr, new.arms))}")

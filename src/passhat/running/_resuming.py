@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from passhat.facts import Status, Task
+from passhat.facts import RUN_LIMITS, Status, Task
 from passhat.running._asked import Asked
 from passhat.running._errors import ResumeRefused
 from passhat.running._executor import Executor
@@ -46,6 +46,8 @@ def resumed_job(path: Path, suite: Suite, asked: Asked, *, force: bool, retry: C
             raise ResumeRefused(old.run_id, reasons)
         writer = open_for_resume(path, retry=retry, redact=setup.secrets, hook=asked.hook)
         undo.callback(writer.close)
+        afresh = {name: getattr(new.limits, name) for name in RUN_LIMITS}
+        writer.update_manifest(limits=msgspec.structs.replace(old.limits, **afresh))
         job = setup.job(gateway, executor, writer, _kept_of_passed(path))
         waiting = _look_back(path, job, statuses_to_grade(retry))
         if waiting:

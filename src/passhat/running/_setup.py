@@ -121,7 +121,7 @@ class Setup:
 
         if self.asked.stop != "full":
             check_stopping(self.suite.gates, order=self.order, arms=len(self.suite.agents or ("",)))
-        tasks = sum(task.split != "tune" for task in self.tasks)
+        tasks = sum(task.split != "tune" for task in self.tasks) or len(self.tasks)
         for gate in self.suite.gates:
             possible = gate_feasibility(gate, tasks, self.trials, hand_picked=self.suite.hand_picked)
             if not possible.possible:
