@@ -270,7 +270,22 @@ def test_random_labels_of_passed_trials_only_are_found_out() -> None:
 def test_labels_of_two_tasks_are_too_few_to_speak_of_the_others() -> None:
     made = world()
     found = calibrate(labelled(made, made.labels(range(20, 40))), JUDGE)
-    assert "the labels are of fewer than 3 tasks" in found.correction.refused
+    assert found.correction.refused.startswith("2 tasks with labels say nothing about tasks like these")
+    assert "passhat review run --grader tone --blind" in found.correction.way_out
+
+
+def test_a_run_of_two_tasks_is_refused_as_such_however_many_tasks_have_labels_elsewhere() -> None:
+    made, other = simulate(np.random.default_rng(2), [0.4, 0.6], 10), world(8)
+    found = calibrate(labelled(made, []), JUDGE, elsewhere=labelled(other, other.labels(drawn()), "other")).correction
+    assert found.refused.startswith("2 tasks that the judge judged say nothing about tasks like these")
+    assert found.way_out.startswith("have people read trials of the run itself")
+    assert "passhat review run --grader tone --blind" in found.way_out
+
+
+def test_a_way_out_can_be_pasted_whatever_the_names() -> None:
+    made = world()
+    said = calibrate(labelled(made, [], "my RUN; NAME"), JUDGE).correction.way_out
+    assert "passhat review 'my RUN; NAME' --grader tone --blind" in said
 
 
 def test_a_share_that_no_such_judge_could_pass_is_refused() -> None:
@@ -278,6 +293,7 @@ def test_a_share_that_no_such_judge_could_pass_is_refused() -> None:
     other = simulate(np.random.default_rng(2), np.full(30, 0.5), 10, sensitivity=0.95, specificity=0.6)
     found = calibrate(labelled(made, []), JUDGE, elsewhere=labelled(other, other.labels(range(0, 300, 3)), "other"))
     assert "would not do at any pass rate" in found.correction.refused
+    assert "passhat review run --grader tone --blind" in found.correction.way_out  # more labels of the other don't help
 
 
 def test_picked_labels_of_another_run_are_refused() -> None:

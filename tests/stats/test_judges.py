@@ -240,6 +240,11 @@ def test_labels_of_two_tasks_say_nothing_about_tasks_like_these() -> None:
     strata = [[Stratum(3, 5, 8), Stratum(1, 2, 2)]] * 2 + [[Stratum(0, 0, 8), Stratum(0, 0, 2)]] * 10
     with pytest.raises(Refused, match="2 tasks with labels say nothing about tasks like these: 3 are the least"):
         stratified_rate_by_task(strata)
+    tables, judged = [[[8, 2], [2, 8]]] * 10, [(13, 20)] * 20
+    with pytest.raises(Refused, match="1 task with labels says nothing"):
+        rogan_gladen_by_task([[[80, 20], [20, 80]]], judged)
+    with pytest.raises(Refused, match="2 tasks that the judge judged say nothing"):
+        rogan_gladen_by_task(tables, judged[:2])
 
 
 def test_rogan_gladen_by_task_is_wider_where_the_judge_errs_by_task() -> None:

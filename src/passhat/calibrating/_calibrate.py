@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
@@ -62,7 +63,8 @@ def calibrate(
     counts, quality = _counts(there, labelled), quality_of(labelled, level)
     source = run if elsewhere is None else elsewhere
     correction = correct(asked)
-    way_out = correction.way_out.replace("RUN", source.run).replace("NAME", grader)
+    names = {"run": run.run, "labelled": source.run, "grader": grader}
+    way_out = correction.way_out.format(**{name: shlex.quote(said) for name, said in names.items()})
     correction = msgspec.structs.replace(correction, way_out=way_out)
     rows = tuple(strata(asked, by))
     said = [*findings(counts, quality, correction, labelled, there.tuned), *uneven(rows, quality.table, 1 - level)]

@@ -5,8 +5,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from passhat.calibrating import _refusing, _words
+from passhat.calibrating import _words
 from passhat.calibrating._quality import ends
+from passhat.calibrating._refusing import (
+    HERE,
+    SAMPLE,
+    Refusal,
+    biased_elsewhere,
+    changed,
+    concentrated,
+    no_better_than_chance,
+    not_drawn,
+)
 from passhat.calibrating._result import Correction, Estimate, Method
 from passhat.calibrating._weights import Weighed, by_unit, effective_table, plain, strata_of, table_of
 from passhat.stats import (
@@ -39,26 +49,23 @@ def correct(asked: Asked) -> Correction:
     passed, total = sum(each.trial.judge for each in judged), len(judged)
     raw = Estimate(passed / total, ends(wilson(passed, total, level=asked.level)), None, "Wilson of the verdicts")
     people = None if asked.elsewhere else _people(asked)
-    refusal = _refused(asked)
-    if refusal is None:
-        try:
-            return _corrected(asked, raw, people)
-        except Refused as error:
-            refusal = _refusing.Refusal(str(error), _refusing.SAMPLE)
-    return Correction(judged=total, raw=raw, people=people, refused=refusal.reason, way_out=refusal.way_out)
+    found = _refused(asked) or _corrected(asked, raw, people)
+    if isinstance(found, Correction):
+        return found
+    return Correction(judged=total, raw=raw, people=people, refused=found.reason, way_out=found.way_out)
 
 
-def _refused(asked: Asked) -> _refusing.Refusal | None:
+def _refused(asked: Asked) -> Refusal | None:
     read = [each for each in asked.labelled if each.weight is not None]
     if not read:
-        return _refusing.Refusal("no trial has a verdict of people", _refusing.SAMPLE)
+        return Refusal("no trial has a verdict of people", SAMPLE)
     trials = [each.trial for each in (read if asked.elsewhere else asked.labelled)]
-    refusal = _refusing.changed(trials, [each.trial for each in asked.judged])
+    refusal = changed(trials, [each.trial for each in asked.judged])
     if refusal is None:
-        check = _refusing.biased_elsewhere if asked.elsewhere else _refusing.not_drawn
+        check = biased_elsewhere if asked.elsewhere else not_drawn
         refusal = check(asked.labelled)
     if refusal is None and not _read_whole(asked):
-        refusal = _refusing.no_better_than_chance(effective_table(asked.labelled), asked.level)
+        refusal = no_better_than_chance(effective_table(asked.labelled), asked.level)
     return refusal
 
 
@@ -78,21 +85,22 @@ def _people(asked: Asked) -> Estimate | None:
     return Estimate(passes / len(read), ends(known), None, known.method)
 
 
-def _corrected(asked: Asked, raw: Estimate, people: Estimate | None) -> Correction:
+def _corrected(asked: Asked, raw: Estimate, people: Estimate | None) -> Correction | Refusal:
     method: Method = "Rogan–Gladen" if asked.elsewhere else "post-stratified"
-    item = _rogan_gladen(asked) if asked.elsewhere else stratified_rate(strata_of(asked.judged), level=asked.level)
+    try:
+        item = _rogan_gladen(asked) if asked.elsewhere else stratified_rate(strata_of(asked.judged), level=asked.level)
+    except Refused as error:  # elsewhere: what the judge did here doesn't fit the labels there, and more won't help
+        return Refusal(str(error), HERE if asked.elsewhere else SAMPLE)
     by_task = _by_task(asked)
     these = item.interval
-    few = _refusing.concentrated(asked.labelled)
-    if few is not None or asked.elsewhere:
+    if asked.elsewhere or concentrated(asked.labelled) is not None:
         # a judge that some tasks fool errs otherwise on other tasks; single items would hide that
-        if by_task is None:
-            raise Refused("the labels are of fewer than 3 tasks, too few to say how the judge does on others")
+        if isinstance(by_task, Refusal):
+            return by_task
         these = by_task.interval
     spread = asked.population and len({each.trial.task for each in asked.judged}) >= MIN_TASKS_POPULATION
-    corrected = Estimate(
-        item.estimate, ends(these), ends(by_task.interval) if by_task is not None and spread else None, these.method
-    )
+    like_these = None if isinstance(by_task, Refusal) or not spread else ends(by_task.interval)
+    corrected = Estimate(item.estimate, ends(these), like_these, these.method)
     too_many, too_few = _errors(asked, item.estimate)
     found = Correction(
         judged=len(asked.judged),
@@ -111,16 +119,17 @@ def _rogan_gladen(asked: Asked) -> Corrected:
     return rogan_gladen(table_of(asked.labelled), passed, len(asked.judged), level=asked.level)
 
 
-def _by_task(asked: Asked) -> Corrected | None:
-    """The interval over tasks; None where fewer than 3 have labels."""
-    here = by_unit(asked.judged)
+def _by_task(asked: Asked) -> Corrected | Refusal:
+    """The interval over tasks, or why there is none."""
+    here, there = by_unit(asked.judged), by_unit(asked.labelled)
     try:
         if not asked.elsewhere:
             return stratified_rate_by_task([strata_of(unit) for unit in here], level=asked.level)
         counts = [(sum(each.trial.judge for each in unit), len(unit)) for unit in here]
-        return rogan_gladen_by_task([table_of(unit) for unit in by_unit(asked.labelled)], counts, level=asked.level)
-    except Refused:
-        return None
+        return rogan_gladen_by_task([table_of(unit) for unit in there], counts, level=asked.level)
+    except Refused as error:
+        read = sum(any(each.weight is not None for each in unit) for unit in there)
+        return Refusal(str(error), HERE if asked.elsewhere and len(here) < read else SAMPLE)
 
 
 def _errors(asked: Asked, estimate: float) -> tuple[float, float]:

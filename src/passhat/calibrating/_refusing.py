@@ -15,13 +15,24 @@ UNLIKELY = 0.001
 
 
 class Refusal(NamedTuple):
-    """Why there is no corrected rate, and the way out."""
+    """Why there is no corrected rate, and the way out.
+
+    In ``way_out`` {run} stands for the run whose rate is asked for, {labelled} for the one that is labelled, and
+    {grader} for the judge, as a command takes them.
+    """
 
     reason: str
     way_out: str
 
 
-SAMPLE = "have people read trials that chance draws (passhat review RUN --grader NAME --blind, or passhat sample RUN)"
+SAMPLE = (
+    "have people read trials that chance draws (passhat review {labelled} --grader {grader} --blind, or passhat sample "
+    "{labelled})"
+)
+HERE = (
+    "have people read trials of the run itself that chance draws (passhat review {run} --grader {grader} --blind), and "
+    "calibrate it without --labels"
+)
 
 
 def changed(labelled: Sequence[JudgedTrial], judged: Sequence[JudgedTrial]) -> Refusal | None:
@@ -36,7 +47,7 @@ def changed(labelled: Sequence[JudgedTrial], judged: Sequence[JudgedTrial]) -> R
     where = "within the run" if within else "between the labelled and the judged trials"
     return Refusal(
         f"the judge changed {where}: {', '.join(what)}",
-        "judge all trials with one version (passhat regrade RUN), and calibrate that one with --grades",
+        "judge all trials with one version (passhat regrade {run}), and calibrate that one with --grades",
     )
 
 

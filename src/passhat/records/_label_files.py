@@ -1,4 +1,4 @@
-"""Labels that people kept in a file of their own: lines of JSON as in ``labels.jsonl``, or a table with such columns."""
+"""Labels that people kept in a file of their own: lines of JSON as in ``labels.jsonl``, or a table of such columns."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ from passhat.stats._corrected import Corrected, Stratum, rogan_gladen, stratifie
 from passhat.stats._interval import Interval
 from passhat.stats._judge import Labels, two_by_two
 
-MIN_LABELLED_TASKS = 3
+MIN_TASKS_CORRECTED = 3
 
 
 def stratified_rate_by_task(tasks: Sequence[Sequence[Stratum]], *, level: float = 0.95) -> Corrected:
@@ -35,6 +35,7 @@ def stratified_rate_by_task(tasks: Sequence[Sequence[Stratum]], *, level: float 
     totals = _sums(tasks)
     labelled = sum(any(each.labels for each in task) for task in tasks)
     found = stratified_rate(totals, level=level)
+    _enough(labelled, "with labels")
     without = [_point([_minus(*pair) for pair in zip(totals, task, strict=True)]) for task in tasks]
     return _widened(found, [without], labelled)
 
@@ -67,8 +68,8 @@ def rogan_gladen_by_task(
     """`rogan_gladen` where the judge may err differently from task to task.
 
     ``tables`` has one table of labels a task of the labelled suite, ``judged`` one (passed by the judge, judged) a task
-    of the suite whose rate is asked for. Raises ``Refused`` as `rogan_gladen` does, and where fewer than 3 tasks of
-    either have labels or verdicts.
+    of the suite whose rate is asked for. Raises ``Refused`` as `rogan_gladen` does, and where fewer than 3 tasks have
+    labels, or fewer than 3 were judged.
 
     >>> tables = [[[10, 0], [2, 8]], [[6, 4], [2, 8]]] * 4
     >>> found = rogan_gladen_by_task(tables, [(13, 20)] * 20)
@@ -88,6 +89,8 @@ def rogan_gladen_by_task(
     sensitivity, specificity = whole[0] / (whole[0] + whole[1]), whole[3] / (whole[2] + whole[3])
     here = [_unclipped(sensitivity, specificity, (passed - p) / (total - n)) if total > n else None for p, n in judged]
     labelled = sum(any(cell) for cell in cells)
+    _enough(labelled, "with labels")
+    _enough(len(judged), "that the judge judged")
     return _widened(found, [[elsewhere(cell) for cell in cells if any(cell)], here], min(labelled, len(judged)))
 
 
@@ -96,15 +99,18 @@ def _unclipped(sensitivity: float, specificity: float, q: float) -> float | None
     return None if better <= 0 else (q + specificity - 1) / better
 
 
-def _widened(found: Corrected, without: Sequence[Sequence[float | None]], labelled: int) -> Corrected:
-    """The wider of the item's interval and the jackknife's, with a t quantile over the tasks that have labels."""
+def _enough(tasks: int, which: str) -> None:
+    if tasks < MIN_TASKS_CORRECTED:
+        noun, verb = ("task", "says") if tasks == 1 else ("tasks", "say")
+        raise _checks.Refused(
+            f"{tasks} {noun} {which} {verb} nothing about tasks like these: {MIN_TASKS_CORRECTED} are the least"
+        )
+
+
+def _widened(found: Corrected, without: Sequence[Sequence[float | None]], tasks: int) -> Corrected:
+    """The wider of the item's interval and the jackknife's, with a t quantile over so many tasks."""
     from scipy.special import stdtrit
 
-    if labelled < MIN_LABELLED_TASKS:
-        raise _checks.Refused(
-            f"{labelled} task{'s' * (labelled != 1)} with labels say nothing about tasks like these: "
-            f"{MIN_LABELLED_TASKS} are the least"
-        )
     ends = found.interval
     variance = 0.0
     for estimates in without:
@@ -113,7 +119,7 @@ def _widened(found: Corrected, without: Sequence[Sequence[float | None]], labell
         known = [each for each in estimates if each is not None]
         mean = math.fsum(known) / len(known)
         variance += (len(known) - 1) / len(known) * math.fsum((each - mean) ** 2 for each in known)
-    half = float(stdtrit(labelled - 1, (1 + ends.level) / 2)) * math.sqrt(variance)
+    half = float(stdtrit(tasks - 1, (1 + ends.level) / 2)) * math.sqrt(variance)
     low, high = max(0.0, found.estimate - half), min(1.0, found.estimate + half)
     return Corrected(found.estimate, _said(ends, min(low, ends.low), max(high, ends.high)))
 
