@@ -37,11 +37,14 @@ def command(
     from passhat.records import RunReader, find_run
 
     reader = RunReader(find_run(run, root))
-    records = [r for r in _matching(reader, task, trial, arm) if not (failed and r.passed is True)]
-    if not records and not failed:
-        raise NoSuchTrial(_missing(reader, task, trial))
+    found = list(_matching(reader, task, trial, arm))
+    if not found:
+        raise NoSuchTrial(_missing(reader, task, trial, arm))
+    records = [record for record in found if not (failed and record.passed is True)]
     if as_json:
         _print_json(reader, records, whole=trial is not None)
+    elif not records:
+        click.echo(f"None failed: {f'all {len(found)} trials' if len(found) > 1 else 'the trial'} passed")
     elif trial is not None:
         _print_trial(reader, records, full=full)
     else:
@@ -57,14 +60,18 @@ def _matching(reader: RunReader, task: str | None, trial: int | None, arm: str |
             yield record
 
 
-def _missing(reader: RunReader, task: str | None, trial: int | None) -> str:
+def _missing(reader: RunReader, task: str | None, trial: int | None, arm: str | None) -> str:
     from difflib import get_close_matches
 
     known = sorted({record.task for record in reader.trials()})
     if not known:
         return f"{reader.run_id} has no trials yet"
-    if task in known:
+    if arm is not None and arm not in (arms := reader.manifest.arms):
+        return f"{reader.run_id} has no arm {arm!r}; it has {', '.join(map(repr, arms))}"
+    if task in known and trial is not None:
         return f"{reader.run_id}: task {task!r} has no trial {trial}"
+    if task is None or task in known:
+        return f"{reader.run_id}: arm {arm!r} has no trial{'' if task is None else f' of task {task!r}'} yet"
     near = get_close_matches(task or "", known, n=3)
     hint = f"near it: {', '.join(near)}" if near else f"it has {', '.join(known[:8])}"
     return f"{reader.run_id} has no task {task!r}; {hint}"
