@@ -44,10 +44,10 @@ def test_kappa_is_the_same_whoever_is_named_first() -> None:
     assert pair.agreement.kappa == pytest.approx(turned.agreement.kappa)
 
 
-def test_a_rater_with_one_verdict_only_has_no_kappa_but_raw_agreement() -> None:
+def test_a_rater_with_one_verdict_only_agrees_no_more_than_by_chance() -> None:
     """Two passes and two fails of one, four passes of the other: agreement .5, and no agreement beyond chance."""
     [pair] = rater_agreement([*said("ann", ["pass", "pass", "fail", "fail"]), *said("ben", ["pass"] * 4)])
-    assert (pair.agreement.observed, pair.agreement.kappa) == (0.5, None)
+    assert (pair.agreement.observed, pair.agreement.kappa) == (0.5, 0.0)
 
 
 def test_several_raters_are_compared_pair_by_pair_over_what_both_read() -> None:

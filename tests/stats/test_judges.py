@@ -41,9 +41,21 @@ def test_kappa_lies_in_its_interval_and_does_not_care_who_is_rater_one(table: li
     assert found.interval.width > 0
 
 
-@pytest.mark.parametrize("table", [[[50, 0], [0, 0]], [[40, 10], [0, 0]], [[40, 0], [10, 0]], [[0, 0], [0, 0]]])
-def test_kappa_is_undefined_where_a_rater_used_one_category(table: list[list[int]]) -> None:
+@pytest.mark.parametrize("table", [[[50, 0], [0, 0]], [[0, 0], [0, 9]], [[0, 0], [0, 0]]])
+def test_kappa_is_undefined_where_chance_alone_makes_raters_agree_on_everything(table: list[list[int]]) -> None:
     assert cohen_kappa(table) is None
+
+
+@pytest.mark.parametrize("table", [[[40, 10], [0, 0]], [[40, 0], [10, 0]], [[2, 0], [2, 0]], [[0, 9], [0, 0]]])
+def test_a_rater_with_one_category_agrees_as_often_as_chance_and_kappa_says_0_with_a_width(
+    table: list[list[int]],
+) -> None:
+    found = cohen_kappa(table)
+    assert found is not None
+    assert found.kappa == 0
+    assert found.observed == found.expected
+    assert -1 <= found.interval.low <= 0 < found.interval.high <= 1
+    assert found.interval.method == "Clopper–Pearson of the agreement"
 
 
 def test_full_agreement_still_has_a_width() -> None:
@@ -73,7 +85,7 @@ def test_a_judges_parts_are_unknown_where_no_label_speaks_to_them() -> None:
     assert found.sensitivity == 0.9
     assert found.sensitivity_interval is not None
     assert list(found.sensitivity_interval) == list(wilson(9, 10))
-    assert (found.specificity, found.specificity_interval, found.kappa, found.better_than_chance) == (None,) * 4
+    assert (found.specificity, found.specificity_interval, found.better_than_chance) == (None,) * 3
     assert judge_quality([[0, 0], [1, 9]]).sensitivity is None
     assert found.labels == 10
 

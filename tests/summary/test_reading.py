@@ -96,7 +96,7 @@ def test_agreement_of_two_raters_is_in_the_report(report_of: Reporter) -> None:
     assert pair.interval[0] < 0.5 < pair.interval[1]
 
 
-def test_kappa_is_unknown_where_a_rater_used_one_verdict_only() -> None:
+def test_kappa_is_unknown_where_both_raters_used_one_verdict_only() -> None:
     labels = [said("t", i) for i in range(3)] + [said("t", i, rater="ben") for i in range(3)]
     [pair] = agreements(labels)
     assert (pair.n, pair.observed, pair.kappa, pair.interval) == (3, 1.0, None, None)

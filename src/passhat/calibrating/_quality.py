@@ -7,8 +7,7 @@ from collections.abc import Sequence
 from passhat.calibrating._leaks import Range
 from passhat.calibrating._result import Quality, Share
 from passhat.calibrating._weights import Cell, Weighed, effective_row, effective_table, full_table, plain, table_of
-from passhat.stats import Interval, judge_quality, wilson
-from passhat.summary import kappa_of
+from passhat.stats import Interval, cohen_kappa, judge_quality, wilson
 
 
 def quality_of(weighed: Sequence[Weighed], level: float) -> Quality:
@@ -23,7 +22,7 @@ def quality_of(weighed: Sequence[Weighed], level: float) -> Quality:
     effective = effective_table(weighed) if weighted else counts
     known = judge_quality(effective, level=level)
     labels = sum(map(sum, counts))
-    kappa, kappa_interval = kappa_of(_scaled([[pp, pf], [fp, ff]], labels) if weighted else counts, level=level)
+    kappa = cohen_kappa(_scaled([[pp, pf], [fp, ff]], labels) if weighted else counts, level=level)
     agreed = Cell(pp.trials + ff.trials, pp.squares + ff.squares)
     differed = Cell(pf.trials + fp.trials, pf.squares + fp.squares)
     return Quality(
@@ -34,8 +33,8 @@ def quality_of(weighed: Sequence[Weighed], level: float) -> Quality:
         precision=_share(pp, fp, level),
         precision_fail=_share(ff, pf, level),
         agreement=_share(agreed, differed, level),
-        kappa=kappa,
-        kappa_interval=kappa_interval,
+        kappa=None if kappa is None else kappa.kappa,
+        kappa_interval=None if kappa is None else ends(kappa.interval),
         better_than_chance=known.better_than_chance,
         weighted=weighted,
     )

@@ -31,8 +31,8 @@ class Quality(msgspec.Struct, frozen=True, kw_only=True):
 
     ``sensitivity``: of what people pass, the share that the judge passes; ``specificity``: of what people fail, the
     share that it fails. ``precision``: of what the judge passes, the share that people pass; ``precision_fail``: of
-    what it fails, the share that people fail. ``agreement`` is the raw one, ``kappa`` Cohen's (None: undefined, a
-    side used one verdict only). ``weighted``: labels weren't a plain random sample, so that each counts for the
+    what it fails, the share that people fail. ``agreement`` is the raw one, ``kappa`` Cohen's (None: undefined,
+    both sides used one and the same verdict only). ``weighted``: labels weren't a plain random sample, so that each counts for the
     trials that it stands for; ``n`` of a share is then the number of equal labels that say as much.
     """
 

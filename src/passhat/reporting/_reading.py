@@ -88,6 +88,6 @@ def agreement_words(pair: Agreement) -> str:
 def kappa_words(pair: Agreement) -> str:
     """Kappa with its interval, rounded outwards, or why there is none."""
     if pair.kappa is None or pair.interval is None:
-        return "kappa undefined: one of them used one verdict only" if pair.n else "kappa unknown"
+        return "kappa undefined: both gave one verdict only" if pair.n else "kappa unknown"
     low, high = math.floor(pair.interval[0] * 100 + 1e-9) / 100, math.ceil(pair.interval[1] * 100 - 1e-9) / 100
     return f"kappa {pair.kappa:.2f} ({low:.2f} to {high:.2f})"

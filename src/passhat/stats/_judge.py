@@ -50,10 +50,12 @@ def cohen_kappa(table: Labels, *, level: float = 0.95) -> Kappa | None:
     """Agreement of two raters beyond chance: 1 is full, 0 is chance. None where it is undefined.
 
     ``table[i][j]`` counts the items that one rater put into category i and the other into j. It is
-    undefined where a rater used one category only, or the table is empty. Show it with sensitivity,
-    specificity and the table: it falls with the share of passes, and is no gate by itself. Where the
-    normal interval would have width 0 (full agreement) the ends come from Clopper–Pearson's interval
-    of the agreement.
+    undefined where chance alone makes the two agree on everything: both used one and the same category
+    only, or the table is empty. Where just one of them used a single category they agree exactly as
+    often as chance makes them: 0. Show it with sensitivity, specificity and the table: it falls with
+    the share of passes, and is no gate by itself. Where the normal interval would have width 0 (full
+    agreement, or a rater with a single category) the ends come from Clopper–Pearson's interval of the
+    agreement.
 
     Raises ValueError for a table that is not square, and for what is not a count.
     Source: Cohen 1960; standard error of Fleiss, Cohen & Everitt 1969.
@@ -61,15 +63,15 @@ def cohen_kappa(table: Labels, *, level: float = 0.95) -> Kappa | None:
     >>> found = cohen_kappa([[40, 9], [6, 45]])
     >>> round(found.kappa, 6), round(found.interval.low, 5), round(found.interval.high, 6)
     (0.699519, 0.55959, 0.839448)
-    >>> cohen_kappa([[50, 0], [0, 0]]) is None
-    True
+    >>> cohen_kappa([[2, 0], [2, 0]]).kappa, cohen_kappa([[50, 0], [0, 0]])
+    (0.0, None)
     """
     rows = _square(table)
     error = 1 - _checks.level_of(level)
     n, size = sum(map(sum, rows)), range(len(rows))
     row = [sum(each) for each in rows]
     column = [sum(each[j] for each in rows) for j in size]
-    if n == 0 or max(row) == n or max(column) == n:
+    if n == 0 or any(rows[i][i] == n for i in size):  # the agreement expected by chance is 1
         return None
     r, c = [each / n for each in row], [each / n for each in column]
     agreed = sum(rows[i][i] for i in size)
@@ -79,12 +81,12 @@ def cohen_kappa(table: Labels, *, level: float = 0.95) -> Kappa | None:
     other = math.fsum(rows[i][j] / n * (c[i] + r[j]) ** 2 for i in size for j in size if i != j)
     variance = same + (1 - kappa) ** 2 * other - (kappa - expected * (1 - kappa)) ** 2
     se = math.sqrt(max(variance, 0.0) / n) / (1 - expected)
-    if se > 1e-6:
+    if se > 1e-6 and n not in (*row, *column):
         half = normal_quantile(1 - error / 2) * se
         low, high, method = max(-1.0, kappa - half), min(1.0, kappa + half), "normal (Fleiss, Cohen & Everitt)"
     else:
         low = (clopper_pearson_low(agreed, n, error / 2) - expected) / (1 - expected)
-        high = (1 - clopper_pearson_low(n - agreed, n, error / 2) - expected) / (1 - expected)
+        low, high = max(-1.0, low), (1 - clopper_pearson_low(n - agreed, n, error / 2) - expected) / (1 - expected)
         method = "Clopper–Pearson of the agreement"
     return Kappa(kappa, Interval(low, high, method=method, level=level), observed, expected, n)
 

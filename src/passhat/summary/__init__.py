@@ -10,7 +10,7 @@ from passhat.summary._earlier_looks import EarlierLooks, same_thing
 from passhat.summary._exit_codes import ExitCode
 from passhat.summary._gates import Feasibility, gate_feasibility
 from passhat.summary._holding import holding, starts
-from passhat.summary._judge_agreement import JudgeAgreement, judge_agreements, kappa_of
+from passhat.summary._judge_agreement import JudgeAgreement, judge_agreements
 from passhat.summary._looks import level_at
 from passhat.summary._measure import unit_keys
 from passhat.summary._people import JudgedTrial, JudgedTrials, JudgeVersion, judged_trials
@@ -87,7 +87,6 @@ __all__ = [
     "is_rate_of_an_agent",
     "judge_agreements",
     "judged_trials",
-    "kappa_of",
     "key_of",
     "level_at",
     "quick_pass_at_1",

@@ -46,7 +46,7 @@ def agreements(labels: Iterable[Label], *, grader: str = "", level: float = 0.95
 def agreement(
     first: str, second: str, one: Mapping[TrialKey, Label], other: Mapping[TrialKey, Label], *, level: float = 0.95
 ) -> Agreement:
-    """Two raters over the trials that both judged. Kappa is None where a rater used one verdict only."""
+    """Two raters over the trials that both judged. Kappa is None where both used one and the same verdict."""
     shared = [key for key in one if key in other]
     table = [
         [sum(one[key].verdict == mine and other[key].verdict == theirs for key in shared) for theirs in VERDICTS]

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 import msgspec
 
 from passhat.facts import Label, TrialRecord, standing
-from passhat.stats import cohen_kappa, judge_quality
+from passhat.stats import judge_quality
 from passhat.summary._people import JudgeVersion, judged_trials
 from passhat.summary._report import Range
 
@@ -58,7 +58,6 @@ def _row(grader: str, records: Sequence[TrialRecord], labels: Sequence[Label], l
     if not clear:
         return None
     quality = judge_quality(found.table, level=level)
-    kappa, kappa_interval = kappa_of(found.table, level=level)
     return JudgeAgreement(
         grader=grader,
         labels=len(clear),
@@ -68,27 +67,10 @@ def _row(grader: str, records: Sequence[TrialRecord], labels: Sequence[Label], l
         sensitivity_interval=_ends(quality.sensitivity_interval),
         specificity=quality.specificity,
         specificity_interval=_ends(quality.specificity_interval),
-        kappa=kappa,
-        kappa_interval=kappa_interval,
+        kappa=None if quality.kappa is None else quality.kappa.kappa,
+        kappa_interval=None if quality.kappa is None else _ends(quality.kappa.interval),
         versions=tuple(dict.fromkeys(each.version for each in clear)),
     )
-
-
-def kappa_of(table: Sequence[Sequence[int]], *, level: float = 0.95) -> tuple[float | None, Range | None]:
-    """Cohen's kappa and its interval, of people against a judge.
-
-    Where one side gave all trials one verdict they agree as often as chance makes them: kappa is 0, without an
-    interval. Where both did, with one verdict, it is undefined: None.
-
-    >>> kappa_of([[2, 0], [2, 0]]), kappa_of([[4, 0], [0, 0]])
-    ((0.0, None), (None, None))
-    """
-    found = cohen_kappa(table, level=level)
-    if found is not None:
-        return found.kappa, _ends(found.interval)
-    n = sum(map(sum, table))
-    both_alike = any(table[place][place] == n for place in range(len(table)))
-    return (None if both_alike else 0.0), None
 
 
 def _ends(interval: Iterable[float] | None) -> Range | None:

@@ -216,7 +216,7 @@ class Agreement(msgspec.Struct, frozen=True):
     """Two raters over the ``n`` trials that both judged (pass, fail or unclear); ``agreed`` times they said the same.
 
     ``observed`` is the raw agreement, None at n = 0. ``kappa`` is Cohen's, with its interval; None where it is
-    undefined because a rater used one verdict only.
+    undefined because both used one and the same verdict only.
     """
 
     raters: tuple[str, str]
