@@ -161,6 +161,29 @@ def test_git_state_is_the_commit_and_whether_the_tree_differs(tmp_path: Path) ->
     changed = project_of(tmp_path)[1]
     assert changed is not None
     assert changed.dirty
+    (tmp_path / "a").write_text("1")
+    (tmp_path / ".gitignore").write_text("ignored.py")
+    for name in ("notes.txt", "ignored.py"):
+        (tmp_path / name).write_text("no code of the project")
+    assert project_of(tmp_path)[1] == state
+
+
+def test_a_module_that_git_does_not_have_yet_is_changed_code(tmp_path: Path) -> None:
+    def git(*words: str) -> None:
+        identity = ["-c", "user.name=n", "-c", "user.email=e@example.org", "-c", "commit.gpgsign=false"]
+        subprocess.run(["git", "-C", str(tmp_path), *identity, *words], check=True, capture_output=True)
+
+    git("init")
+    git("commit", "--allow-empty", "-m", "m")
+    (tmp_path / "evals").mkdir()
+    states = [project_of(tmp_path / "evals")[1]]
+    for place in ("evals/eval_shop.py", "agent.py"):  # beside the suite, or anywhere else
+        for text in ("1", "2"):
+            (tmp_path / place).write_text(text)
+            states.append(project_of(tmp_path / "evals")[1])
+            assert states[-1] == project_of(tmp_path)[1]
+    assert [state is not None and state.dirty for state in states] == [False, True, True, True, True]
+    assert len({state.changes for state in states if state is not None}) == 5
 
 
 def test_a_machine_without_git_has_no_git_state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

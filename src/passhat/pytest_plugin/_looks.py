@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import hashlib
 import platform
-import subprocess
-from pathlib import Path
 
 import msgspec
 import pytest
 
 from passhat import __version__
-from passhat.facts import GitState, Manifest, PasshatError, digest
+from passhat.facts import Manifest, PasshatError
 from passhat.pytest_plugin._recording import root_of
 from passhat.running import project_files, project_of
 from passhat.suite import Gate
@@ -20,7 +17,7 @@ from passhat.summary import EarlierLooks
 
 def describe_session(config: pytest.Config) -> Manifest:
     """The manifest of a session's run, before its first trial; ids, times and counts are the writer's."""
-    git = _state_of(config.rootpath)
+    _, git = project_of(config.rootpath)
     return Manifest(
         run_id="",
         suite=f"pytest {config.rootpath.name}",
@@ -34,20 +31,6 @@ def describe_session(config: pytest.Config) -> Manifest:
         platform=platform.platform(),
         python=platform.python_version(),
     )
-
-
-def _state_of(folder: Path) -> GitState | None:
-    """The commit, with a hash of all that differs: a new test that isn't in git yet changes from run to run."""
-    _, git = project_of(folder)
-    if git is None or (git.dirty and not git.changes):
-        return git
-    command = ["git", "-C", str(folder), "ls-files", "-z", "--others", "--exclude-standard", "--", "*.py"]
-    try:
-        new = subprocess.run(command, capture_output=True, text=True, timeout=10, check=True).stdout.split("\0")[:-1]
-        contents = [(name, hashlib.sha256((folder / name).read_bytes()).hexdigest()) for name in sorted(new)]
-    except (OSError, subprocess.SubprocessError, ValueError):
-        return GitState(git.commit, dirty=True)  # what was run isn't known
-    return GitState(git.commit, dirty=True, changes=digest([git.changes, contents])) if contents else git
 
 
 class Looks:

@@ -98,17 +98,31 @@ def describe_run(
 
 
 def project_of(folder: Path) -> tuple[Path, GitState | None]:
-    """The root of a folder's project, and its commit; outside a repository the current folder if it holds it."""
+    """The root of a folder's project, and its commit; outside a repository the current folder if it holds it.
+
+    Python files that aren't in git yet are changed code: a new suite, or a new test, differs from run to run.
+    """
     top = _git(folder, "rev-parse", "--show-toplevel")
     if not top:
         here = Path.cwd()
         return here if folder.is_relative_to(here) else folder, None
-    commit = _git(folder, "rev-parse", "HEAD")
-    dirty = _git(folder, "status", "--porcelain", "--untracked-files=no")
+    root, commit = Path(top.strip()), _git(folder, "rev-parse", "HEAD")
     if not commit:
-        return Path(top.strip()), None
-    changes = digest(_git(folder, "diff", "HEAD", "--no-ext-diff", "--no-color")) if dirty.strip() else ""
-    return Path(top.strip()), GitState(commit.strip(), bool(dirty.strip()), changes)
+        return root, None
+    tracked = _git(root, "status", "--porcelain", "--untracked-files=no").strip()
+    changes = digest(_git(root, "diff", "HEAD", "--no-ext-diff", "--no-color")) if tracked else ""
+    try:
+        new = [(name, _hash(root / name)) for name in _new_modules(root)]
+    except OSError:
+        return root, GitState(commit.strip(), dirty=True)  # what was run isn't known
+    if new:
+        changes = digest([changes, new])
+    return root, GitState(commit.strip(), bool(changes), changes)
+
+
+def _new_modules(root: Path) -> list[str]:
+    """Python files of a repository that git neither has nor ignores."""
+    return sorted(_git(root, "ls-files", "-z", "--others", "--exclude-standard", "--", "*.py").split("\0"))[1:]
 
 
 def _git(folder: Path, *words: str) -> str:
