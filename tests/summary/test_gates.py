@@ -111,7 +111,7 @@ def test_gates_given_to_summarize_replace_those_of_the_run(report_of: Reporter) 
 
 def test_several_looks_cost_their_share_of_the_error(report_of: Reporter) -> None:
     assert judged(report_of({"a": "+" * 14}, gates=("pass@1 >= 0.8",))).looks == 1
-    report = report_of({"a": "+" * 14}, gates=("pass@1 >= 0.8",), looks=2)
+    report = report_of({"a": "+" * 14}, gates=("pass@1 >= 0.8",), options={"looks": {"pass@1 >= 0.8": 2}})
     assert (judged(report).verdict, judged(report).looks) == ("undecided", 2)
     assert judged(report).level == pytest.approx(0.975)
     assert "several-looks" in {finding.rule for finding in report.findings}

@@ -99,4 +99,3 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True):
     judge_usage: Usage | None = None  # what judges spent, beside ``usage``
     seconds: float | None = None
     resumed: int = 0
-    looks: int = 1

@@ -47,5 +47,5 @@ def _met(gate: str, c: int, n: int, trials: int, looks: int) -> bool:
     """Whether so many trials would prove the bar, with the share of successes that was seen."""
     passed = c * trials // n
     records = [TrialRecord("case", number, Status.COMPLETED, number < passed) for number in range(trials)]
-    manifest = Manifest(run_id="", suite="case", task_ids=("case",), trials=trials, gates=(gate,), looks=looks)
-    return summarize(manifest, records, ks=()).gates[0].verdict == "met"
+    manifest = Manifest(run_id="", suite="case", task_ids=("case",), trials=trials, gates=(gate,))
+    return summarize(manifest, records, ks=(), looks={gate: looks}).gates[0].verdict == "met"

@@ -206,6 +206,7 @@ def _report_on_counts(counts: _Counts, gate: str | None, policy: str, source: Mo
 
 
 def _summed(records: Sequence[TrialRecord], gate: str | None, policy: str, source: ModelSource, looks: int) -> Report:
+    gates = () if gate is None else (Gate.parse(gate),)
     manifest = Manifest(
         run_id="",
         suite="case",
@@ -213,10 +214,10 @@ def _summed(records: Sequence[TrialRecord], gate: str | None, policy: str, sourc
         model_source=source,
         task_ids=("case",),
         trials=len(records),
-        gates=() if gate is None else (gate,),
-        looks=looks,
+        gates=tuple(map(str, gates)),
     )
-    return summarize(manifest, records, ks=(), undecided=policy, planned=len(records))
+    looked = {str(each): looks for each in gates}
+    return summarize(manifest, records, ks=(), undecided=policy, planned=len(records), looks=looked)
 
 
 def _judged(first: Part, report: Report, trials: Sequence[TrialParts]) -> CaseVerdict:

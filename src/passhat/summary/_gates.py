@@ -43,7 +43,7 @@ class GateJudge:
 
     def judge(self, gate: Gate) -> GateRow:
         """The verdict on one gate, with the bound that decided."""
-        looks = max(1, self.manifest.looks, self.looks.get(str(gate), 1))
+        looks = self.looks.get(str(gate), 1)
         level = level_at(gate, looks)
         error = error_of_looks(gate, looks)
 
