@@ -6,7 +6,7 @@ import math
 
 from passhat.reporting._blocks import DIM, Page
 from passhat.reporting._text import clean, count, rate, span
-from passhat.summary import Agreement, Reading, Report
+from passhat.summary import NOT_THE_AGENTS, Agreement, Reading, Report
 
 TITLE = "Transcripts read"
 _NAMES, _PAIRS = 5, 3
@@ -62,8 +62,7 @@ def _contradicted(found: Reading) -> str:
 def _without(found: Reading, report: Report) -> str:
     row = found.without
     assert row is not None
-    outside = [fault for fault in found.faults if fault not in ("agent", "raters differ")]
-    blamed = " or ".join(outside)
+    blamed = " or ".join(fault for fault in found.faults if fault in NOT_THE_AGENTS)
     text = f"{rate(row.estimate)} ({row.c} of {row.n}) without the {count(row.taken_out, 'failure')} blamed on {blamed}"
     text += f", these tasks {span(row.these_tasks)}"
     if row.tasks_like_these is not None:

@@ -15,6 +15,7 @@ from passhat.summary._looks import level_at
 from passhat.summary._measure import unit_keys
 from passhat.summary._people import JudgedTrial, JudgedTrials, JudgeVersion, judged_trials
 from passhat.summary._published import with_published
+from passhat.summary._reading import NOT_THE_AGENTS
 from passhat.summary._report import (
     Agreement,
     ErrorRow,
@@ -44,6 +45,7 @@ from passhat.summary._summarize import flip_rate, summarize
 from passhat.summary._title import is_rate_of_an_agent, quick_pass_at_1, title_of
 
 __all__ = [
+    "NOT_THE_AGENTS",
     "Agreement",
     "ArmCounts",
     "ArmLook",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Hashable, Sequence
 
-from passhat.facts import Label
+from passhat.facts import Fault, Label
 from passhat.summary._agreement import agreements
 from passhat.summary._holding import holding
 from passhat.summary._measure import MIN_UNITS, PassRate
@@ -14,7 +14,7 @@ from passhat.summary._report import RateWithout, Reading
 from passhat.summary._tally import Tally
 from passhat.summary._worlds import Headline
 
-NOT_THE_AGENTS = ("task", "grader", "environment", "simulator")
+NOT_THE_AGENTS: tuple[Fault, ...] = ("task", "grader", "environment", "simulator")
 DIFFER = "raters differ"
 _Trial = tuple[str, int]
 
