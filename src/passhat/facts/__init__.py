@@ -18,6 +18,7 @@ from passhat.facts._events import (
 )
 from passhat.facts._exceptions import message_of, traceback_of
 from passhat.facts._grades import Grade, Role, Verdict, decide
+from passhat.facts._groups import grouped, interleaved
 from passhat.facts._json import NotJSON, as_json, canonical_json, digest
 from passhat.facts._judged import Judged, JudgeSample
 from passhat.facts._labels import Fault, Label, is_about, standing
@@ -79,6 +80,8 @@ __all__ = [
     "decide",
     "derive_seed",
     "digest",
+    "grouped",
+    "interleaved",
     "is_about",
     "message_of",
     "standing",

@@ -8,11 +8,10 @@ from passhat.reviewing._disputes import disputes
 from passhat.reviewing._errors import ReviewError
 from passhat.reviewing._labels import new_label, now_utc
 from passhat.reviewing._list import DEFAULT_PASSED, DEFAULT_RANDOM, KINDS, Kind, ReadingItem, reading_list
-from passhat.reviewing._plan import BY, Allocation, PlanItem, ReadingPlan, read_plan, sampling_plan, write_plan
+from passhat.reviewing._plan import Allocation, PlanItem, ReadingPlan, read_plan, sampling_plan, write_plan
 from passhat.reviewing._progress import Progress, progress_of
 
 __all__ = [
-    "BY",
     "DEFAULT_PASSED",
     "DEFAULT_RANDOM",
     "KINDS",

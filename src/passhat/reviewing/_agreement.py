@@ -52,9 +52,9 @@ def rater_agreement(
     *,
     tags: Mapping[str, Sequence[str]] | None = None,
     grader: str = "",
-    level: float = 0.95,
 ) -> tuple[RaterPair, ...]:
     """Every two raters that judged trials in common, by name. ``labels`` are those that stand; ``tags`` by task.
+    Intervals are at 95 %.
 
     >>> said = [Label("t", i, word, who, "") for who in ("ann", "ben") for i, word in enumerate(("pass", "fail"))]
     >>> [pair] = rater_agreement(said, tags={"t": ["easy"]})
@@ -66,7 +66,7 @@ def rater_agreement(
     for first, second in combinations(raters, 2):
         shared = sorted(key for key in raters[first] if key in raters[second])
         if shared:
-            found.append(_pair(first, second, raters[first], raters[second], shared, tags or {}, level))
+            found.append(_pair(first, second, raters[first], raters[second], shared, tags or {}))
     return tuple(found)
 
 
@@ -77,7 +77,6 @@ def _pair(
     other: Mapping[TrialKey, Label],
     shared: Sequence[TrialKey],
     tags: Mapping[str, Sequence[str]],
-    level: float,
 ) -> RaterPair:
     both = [(key, one[key], other[key]) for key in shared]
     differences = tuple(Difference(*key, (a, b)) for key, a, b in both if _differ(a, b))
@@ -88,10 +87,8 @@ def _pair(
     blamed = [(a.fault, b.fault) for _, a, b in both if a.fault is not None and b.fault is not None]
     names = sorted({tag for key in shared for tag in tags.get(key[1], ())})
     return RaterPair(
-        agreement=agreement(first, second, one, other, level=level),
-        by_tag=tuple(
-            TagAgreement(tag, agreement(first, second, _tagged(one, tags, tag), other, level=level)) for tag in names
-        ),
+        agreement=agreement(first, second, one, other),
+        by_tag=tuple(TagAgreement(tag, agreement(first, second, _tagged(one, tags, tag), other)) for tag in names),
         tasks=dict(sorted(tasks.items(), key=lambda item: (-item[1], item[0]))),
         differences=differences,
         both_blamed=len(blamed),

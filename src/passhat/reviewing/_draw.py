@@ -3,19 +3,11 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from typing import TypeVar
 
 T = TypeVar("T")
 S = TypeVar("S", bound=Hashable)
-
-
-def by_stratum(units: Iterable[tuple[T, S]]) -> dict[S, list[T]]:
-    """The units of each stratum, both in the order of their first appearance."""
-    found: dict[S, list[T]] = {}
-    for unit, stratum in units:
-        found.setdefault(stratum, []).append(unit)
-    return found
 
 
 def spread(strata: Mapping[S, Sequence[T]], n: int, rng: random.Random) -> list[T]:
@@ -63,13 +55,3 @@ def even_shares(sizes: Mapping[S, int], n: int, rng: random.Random) -> dict[S, i
                 shares[name] += 1
             left = 0
     return shares
-
-
-def interleaved(strata: Mapping[S, Sequence[T]]) -> list[T]:
-    """One unit of each stratum, then the second of each, and so on.
-
-    >>> interleaved({"a": [1, 2, 3], "b": [9]})
-    [1, 9, 2, 3]
-    """
-    longest = max(map(len, strata.values()), default=0)
-    return [units[place] for place in range(longest) for units in strata.values() if place < len(units)]

@@ -8,9 +8,9 @@ from typing import Literal, get_args
 
 import msgspec
 
-from passhat.facts import TrialRecord, derive_seed
+from passhat.facts import TrialRecord, derive_seed, grouped, interleaved
 from passhat.reviewing._disputes import disputes, grade_of
-from passhat.reviewing._draw import by_stratum, interleaved, spread
+from passhat.reviewing._draw import spread
 from passhat.reviewing._errors import ReviewError
 from passhat.summary import TrialKey
 
@@ -136,12 +136,15 @@ def _check(found: _Eligible, grader: str, tasks: Collection[str], arm: str | Non
         raise ReviewError(f"no trial has a grade of {grader!r}; the graders are: {known}")
 
 
+def _by_task(keys: Sequence[TrialKey]) -> dict[tuple[str, str], list[TrialKey]]:
+    return grouped(sorted(keys), lambda key: key[:2])
+
+
 def _in_turn(keys: Sequence[TrialKey]) -> list[TrialKey]:
-    return interleaved(by_stratum((key, key[:2]) for key in sorted(keys)))
+    return interleaved(_by_task(keys).values())
 
 
 def _drawn(keys: Sequence[TrialKey], n: int, seed: int, sample: str, word: str, why: str) -> list[ReadingItem]:
-    strata = by_stratum((key, key[:2]) for key in sorted(keys))
-    chosen = spread(strata, n, random.Random(derive_seed(seed, "reading", sample)))
+    chosen = spread(_by_task(keys), n, random.Random(derive_seed(seed, "reading", sample)))
     probability = None if word or not keys else min(1.0, n / len(keys))
     return [ReadingItem(*key, word or sample, why, probability) for key in chosen]

@@ -8,18 +8,19 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import combinations, cycle
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal, TypeVar
 
 import msgspec
 
-from passhat.facts import Status, TrialRecord, derive_seed
-from passhat.reviewing._draw import by_stratum, even_shares, spread
+from passhat.facts import Status, TrialRecord, derive_seed, grouped
+from passhat.reviewing._draw import even_shares, spread
 from passhat.reviewing._errors import ReviewError
 from passhat.reviewing._list import ReadingItem
 from passhat.summary import TrialKey
 
 Allocation = Literal["proportional", "even"]
 Stratum = tuple[str, ...]
+T = TypeVar("T")
 SCHEMA = 1
 _WORDS = {True: "passed", False: "failed", None: "missing"}
 BY: dict[str, Callable[[TrialRecord], str]] = {
@@ -49,7 +50,12 @@ class PlanItem(msgspec.Struct, frozen=True, omit_defaults=True):
     readers: tuple[str, ...] = ()
 
 
-class _Head(msgspec.Struct, frozen=True, kw_only=True):
+class ReadingPlan(msgspec.Struct, frozen=True, kw_only=True):
+    """A sample of a run's trials, in random order. ``strata`` is, for each, [in the sample, in the run].
+
+    ``overlap`` trials are read by two readers each: from them agreement is measured.
+    """
+
     schema: int = SCHEMA
     run_id: str
     eligible: int
@@ -58,22 +64,7 @@ class _Head(msgspec.Struct, frozen=True, kw_only=True):
     seed: int
     readers: tuple[str, ...]
     overlap: int
-
-
-class ReadingPlan(msgspec.Struct, frozen=True, kw_only=True):
-    """A sample of a run's trials, in random order. ``strata`` is, for each, [in the sample, in the run].
-
-    ``overlap`` trials are read by two readers each: from them agreement is measured.
-    """
-
-    run_id: str
-    eligible: int
-    by: tuple[str, ...]
-    allocation: Allocation
-    seed: int
-    readers: tuple[str, ...]
-    overlap: int
-    items: tuple[PlanItem, ...]
+    items: tuple[PlanItem, ...] = ()
     strata: dict[str, tuple[int, int]] = {}
 
     def for_reader(self, rater: str) -> list[ReadingItem]:
@@ -99,8 +90,9 @@ def sampling_plan(
     overlap: float = 0.2,
     seed: int = 0,
 ) -> ReadingPlan:
-    """Draw ``n`` trials, spread over the strata that ``by`` names (see `BY`), and deal them out to the ``readers``.
+    """Draw ``n`` trials, spread over strata, and deal them out to the ``readers``.
 
+    ``by`` names what a stratum has in common: task, status, verdict, tag, family, arm, or several of them.
     *proportional*: every trial has the same probability, so that plain shares of the sample estimate the run's.
     *even*: every stratum gets the same number, as far as it has so many: rare ones are seen, and estimates need the
     weights. A share ``overlap`` of the sample goes to two readers, in turn by pairs.
@@ -109,16 +101,15 @@ def sampling_plan(
     """
     keys = _checked(n, by, readers, overlap)
     rng = random.Random(derive_seed(seed, "plan", run_id))
-    units: list[tuple[TrialKey, Stratum]] = [
-        ((record.arm, record.task, record.trial), tuple(key(record) for key in keys))
+    stratum_of: dict[TrialKey, Stratum] = {
+        (record.arm, record.task, record.trial): tuple(key(record) for key in keys)
         for record in records
         if record.counts and record.status not in _NOT_READABLE
-    ]
-    if not units:
+    }
+    if not stratum_of:
         raise ReviewError(f"{run_id} has no trial that could be read")
-    strata = by_stratum(sorted(units))
+    strata = grouped(sorted(stratum_of), stratum_of.__getitem__)
     chosen, chances = _drawn(strata, n, by, allocation, rng)
-    stratum_of = dict(units)
     rng.shuffle(chosen)
     double = math.ceil(overlap * len(chosen)) if len(readers) > 1 else 0
     items = []
@@ -129,7 +120,7 @@ def sampling_plan(
     drawn = Counter(item.stratum for item in items)
     return ReadingPlan(
         run_id=run_id,
-        eligible=len(units),
+        eligible=len(stratum_of),
         by=tuple(by),
         allocation=allocation,
         seed=seed,
@@ -184,9 +175,8 @@ def _dealt(n: int, double: int, readers: Sequence[str], rng: random.Random) -> l
 
 
 def write_plan(plan: ReadingPlan, path: Path) -> None:
-    """Write a plan: a first line that says how it was drawn, then a line a trial. Raises `ReviewError`."""
-    head = _Head(**{name: getattr(plan, name) for name in _Head.__struct_fields__ if name != "schema"})
-    lines = [msgspec.json.encode(head), *map(msgspec.json.encode, plan.items)]
+    """Write a plan: a first line that is the plan without its items, then a line a trial. Raises `ReviewError`."""
+    lines = [msgspec.json.encode(msgspec.structs.replace(plan, items=())), *map(msgspec.json.encode, plan.items)]
     try:
         path.write_bytes(b"\n".join(lines) + b"\n")
     except OSError as error:
@@ -199,17 +189,16 @@ def read_plan(path: Path, run_id: str) -> ReadingPlan:
         first, *rest = path.read_bytes().splitlines() or [b""]
     except OSError as error:
         raise ReviewError(f"{path}: can't be read: {error.strerror or error}") from None
-    head = _decoded(first, _Head, path, 1)
+    head = _decoded(first, ReadingPlan, path, 1)
     if head.schema > SCHEMA:
         raise ReviewError(f"{path}: has schema {head.schema}; this passhat reads up to {SCHEMA}")
     if head.run_id != run_id:
         raise ReviewError(f"{path}: is a plan for run {head.run_id}, and not for {run_id}")
     items = tuple(_decoded(line, PlanItem, path, number) for number, line in enumerate(rest, 2) if line.strip())
-    fields = {name: getattr(head, name) for name in _Head.__struct_fields__ if name != "schema"}
-    return ReadingPlan(items=items, **fields)
+    return msgspec.structs.replace(head, items=items)
 
 
-def _decoded(line: bytes, shape: Any, path: Path, number: int) -> Any:
+def _decoded(line: bytes, shape: type[T], path: Path, number: int) -> T:
     try:
         return msgspec.json.decode(line, type=shape)
     except (msgspec.MsgspecError, ValueError) as error:
