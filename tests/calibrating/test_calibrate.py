@@ -393,7 +393,7 @@ def test_a_judge_that_was_not_asked_about_an_empty_answer_is_the_same_judge() ->
     assert calibrate(Labelled("run", records, made.labels(drawn())), JUDGE).correction.corrected is not None
 
 
-def test_strata_show_where_the_judge_errs_and_are_never_only_pooled() -> None:
+def test_parts_show_where_the_judge_errs_and_are_never_only_pooled() -> None:
     rng = np.random.default_rng(2)
     made = simulate(rng, RATES, 10, specificity=0.95)
     made.judge[:10][~made.human[:10]] = True  # on ten tasks it passes everything that people fail
@@ -402,8 +402,8 @@ def test_strata_show_where_the_judge_errs_and_are_never_only_pooled() -> None:
         for record in made.records()
     ]
     found = calibrate(Labelled("run", records, made.labels(drawn(150))), JUDGE)
-    refund = next(row for row in found.strata if row.name == "refund")
-    other = next(row for row in found.strata if row.name == "other")
+    refund = next(row for row in found.parts if row.name == "refund")
+    other = next(row for row in found.parts if row.name == "other")
     assert refund.quality.specificity.estimate == 0
     assert other.quality.specificity.estimate is not None
     assert other.quality.specificity.estimate > 0.8

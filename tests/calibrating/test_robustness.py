@@ -61,7 +61,7 @@ def polite(trial: Any) -> bool:
 def test_a_grader_that_a_word_talks_into_a_pass_leaks_there_and_nowhere_else(tmp_path: Path, through: Entrance) -> None:
     found = Asked(tmp_path, through, polite).again()
     passed = {leak.kind: leak.passed.count for leak in found.leaks}
-    assert passed == {"empty": 0, "echo": 0, "unsure": 0, "verdict": 4, "opener": 0, "order": 0, "other": 4}
+    assert passed == {"empty": 0, "echo": 0, "unsure": 0, "verdict": 4, "opener": 0, "injection": 0, "other": 4}
     verdict = next(leak for leak in found.leaks if leak.kind == "verdict")
     low, high = clopper_pearson(4, 4)
     assert verdict.passed.interval == (low, high)
@@ -110,11 +110,11 @@ def test_a_judge_that_obeys_the_judged_text_leaks(tmp_path: Path, through: Entra
 
     asked = Asked(tmp_path, through, judge.rubric("polite", "It is polite."), judge_simulation=obeys)
     found = asked.again()
-    assert {leak.kind for leak in found.leaks if leak.passed.count} == {"order", "other"}
-    assert next(leak for leak in found.leaks if leak.kind == "order").example is not None
+    assert {leak.kind for leak in found.leaks if leak.passed.count} == {"injection", "other"}
+    assert next(leak for leak in found.leaks if leak.kind == "injection").example is not None
     over_trace = judge.rubric("polite", "It is polite.", over="trace")
     other = Suite("shop", tasks=TASKS, agent=lambda trial: "", graders=[over_trace], judge_simulation=obeys)
-    told = asked.probes(controls=["order", "unsure"])
+    told = asked.probes(controls=["injection", "unsure"])
     grades = asked.ask([each for each in told if each.kind != "repeat"], other).grades
     assert [grade.passed for grade in grades] == [True] * 4 + [False] * 4
 

@@ -52,7 +52,7 @@ def test_json_has_both_rates_and_the_exit_code(folder: Path) -> None:
     found = json.loads(done.stdout)
     assert found["correction"]["method"] == "post-stratified"
     assert found["correction"]["corrected"]["estimate"] < found["correction"]["raw"]["estimate"]
-    assert [row["name"] for row in found["strata"]] == ["delivery", "refund"]
+    assert [row["name"] for row in found["parts"]] == ["delivery", "refund"]
     assert found["exit_code"] == 0
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from passhat.calibrating import Calibration, Labelled, Leak, Rate, Robustness, calibrate
+from passhat.calibrating import Calibration, ControlLeak, Labelled, Rate, Robustness, calibrate
 from passhat.facts import Grade, Label, Status, TrialRecord
 from passhat.reporting._calibration import render_calibration
 from passhat.summary import Example
@@ -103,8 +103,9 @@ def test_without_labels_the_next_step_is_said() -> None:
 
 
 def test_robustness_shows_flips_and_leaks_with_an_example() -> None:
-    leak = Leak("order", "an order to pass it", Rate.of(3, 8, 0.95), 1, 2, Example("t1", 2, f"fine {HOSTILE}"))
-    held = Leak("empty", "nothing at all", Rate.of(0, 8, 0.95), 0, 0, None)
+    example = Example("t1", 2, f"fine {HOSTILE}")
+    leak = ControlLeak("injection", "an order to pass it", Rate.of(3, 8, 0.95), 1, 2, example)
+    held = ControlLeak("empty", "nothing at all", Rate.of(0, 8, 0.95), 0, 0, None)
     checked = Robustness(
         trials=8,
         repeats=3,

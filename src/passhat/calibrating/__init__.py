@@ -3,7 +3,6 @@
 from passhat.calibrating._calibrate import ALL, Labelled, calibrate
 from passhat.calibrating._controls import CONTROLS
 from passhat.calibrating._errors import CalibrationError
-from passhat.calibrating._leaks import Leak, Rate, Robustness
 from passhat.calibrating._result import (
     Calibration,
     Correction,
@@ -11,11 +10,12 @@ from passhat.calibrating._result import (
     Dimension,
     Estimate,
     Needed,
+    Part,
     Quality,
     Share,
-    Stratum,
 )
 from passhat.calibrating._robustness import REPEATS, Probe, probes, robustness
+from passhat.calibrating._robustness_result import ControlLeak, Rate, Robustness
 
 __all__ = [
     "ALL",
@@ -23,19 +23,19 @@ __all__ = [
     "REPEATS",
     "Calibration",
     "CalibrationError",
+    "ControlLeak",
     "Correction",
     "Counts",
     "Dimension",
     "Estimate",
     "Labelled",
-    "Leak",
     "Needed",
+    "Part",
     "Probe",
     "Quality",
     "Rate",
     "Robustness",
     "Share",
-    "Stratum",
     "calibrate",
     "probes",
     "robustness",

@@ -12,9 +12,9 @@ from passhat.calibrating._correct import Asked, correct
 from passhat.calibrating._errors import CalibrationError
 from passhat.calibrating._findings import findings
 from passhat.calibrating._needed import needed
+from passhat.calibrating._parts import parts_of, uneven
 from passhat.calibrating._quality import quality_of
 from passhat.calibrating._result import Calibration, Counts, Dimension
-from passhat.calibrating._strata import strata, uneven
 from passhat.calibrating._weights import Weighed, weigh
 from passhat.facts import Label, TrialRecord
 from passhat.summary import Agreement, JudgedTrials, agreements, judged_trials
@@ -66,8 +66,8 @@ def calibrate(
     names = {"run": run.run, "labelled": source.run, "grader": grader}
     way_out = correction.way_out.format(**{name: shlex.quote(said) for name, said in names.items()})
     correction = msgspec.structs.replace(correction, way_out=way_out)
-    rows = tuple(strata(asked, by))
-    said = [*findings(counts, quality, correction, labelled, there.tuned), *uneven(rows, quality.table, 1 - level)]
+    parts = tuple(parts_of(asked, by))
+    said = [*findings(counts, quality, correction, labelled, there.tuned), *uneven(parts, quality.table, 1 - level)]
     return Calibration(
         run=run.run,
         labels_from=source.run,
@@ -76,7 +76,7 @@ def calibrate(
         counts=counts,
         quality=quality,
         correction=correction,
-        strata=rows,
+        parts=parts,
         needed=needed(asked, correction),
         raters=_raters(there.labels, grader, level),
         findings=tuple(sorted(said, key=lambda each: each.severity != "warning")),

@@ -9,7 +9,8 @@ from passhat.calibrating._result import Correction, Counts, Quality
 from passhat.calibrating._weights import Weighed
 from passhat.summary import Finding
 
-MIN_LABELS = 50
+FEW_LABELS = 50
+"""Below this every figure is rough."""
 LOPSIDED = 0.8
 """From here on raw agreement flatters a judge that always gives one verdict."""
 
@@ -17,10 +18,10 @@ LOPSIDED = 0.8
 def findings(
     counts: Counts, quality: Quality, correction: Correction, labelled: Sequence[Weighed], tuned: int
 ) -> Iterator[Finding]:
-    """All findings but those on single strata."""
+    """All findings but those on single parts."""
     n = counts.labelled
-    if 0 < n < MIN_LABELS:
-        yield _warn("few-labels", f"{n} labels are few: below {MIN_LABELS} every figure here is rough")
+    if 0 < n < FEW_LABELS:
+        yield _warn("few-labels", f"{n} labels are few: below {FEW_LABELS} every figure here is rough")
     if correction.refused and n:
         yield _warn("refused", f"no corrected rate: {correction.refused}; {correction.way_out}")
     if n:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 
 from passhat.calibrating._correct import Asked
 from passhat.calibrating._result import Correction, Needed
@@ -12,12 +11,12 @@ from passhat.calibrating._weights import strata_of, table_of
 WIDTHS = (0.20, 0.15, 0.10, 0.05)
 
 
-def needed(asked: Asked, found: Correction, widths: Sequence[float] = WIDTHS) -> tuple[Needed, ...]:
+def needed(asked: Asked, found: Correction) -> tuple[Needed, ...]:
     """Labels in all for each width that is narrower than what there is; from the normal approximation, rounded up."""
     if found.corrected is None:
         return ()
     low, high = found.corrected.these_tasks
-    narrower = [width for width in widths if width < high - low - 0.005]
+    narrower = [width for width in WIDTHS if width < high - low - 0.005]
     count = _elsewhere if asked.elsewhere else _here
     return tuple(Needed(width, count(asked, found.corrected.estimate, width)) for width in narrower)
 

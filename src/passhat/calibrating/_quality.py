@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from passhat.calibrating._leaks import Range
 from passhat.calibrating._result import Quality, Share
+from passhat.calibrating._robustness_result import Range
 from passhat.calibrating._weights import Cell, Weighed, effective_row, effective_table, full_table, plain, table_of
 from passhat.stats import Interval, cohen_kappa, judge_quality, wilson
 

@@ -6,7 +6,8 @@ import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from passhat.calibrating._weights import Weighed, grouped, plain, strata_of
+from passhat.calibrating._weights import Weighed, plain, strata_of
+from passhat.facts import grouped
 from passhat.stats import judge_quality
 from passhat.summary import JudgedTrial
 

@@ -10,7 +10,7 @@ from typing import Literal
 
 import msgspec
 
-from passhat.calibrating._leaks import Range, Robustness
+from passhat.calibrating._robustness_result import Range, Robustness
 from passhat.summary import Agreement, ExitCode, Finding
 
 SCHEMA = 1
@@ -32,8 +32,8 @@ class Quality(msgspec.Struct, frozen=True, kw_only=True):
     ``sensitivity``: of what people pass, the share that the judge passes; ``specificity``: of what people fail, the
     share that it fails. ``precision``: of what the judge passes, the share that people pass; ``precision_fail``: of
     what it fails, the share that people fail. ``agreement`` is the raw one, ``kappa`` Cohen's (None: undefined,
-    both sides used one and the same verdict only). ``weighted``: labels weren't a plain random sample, so that each counts for the
-    trials that it stands for; ``n`` of a share is then the number of equal labels that say as much.
+    both sides used one and the same verdict only). ``weighted``: labels weren't a plain random sample, so that each
+    counts for the trials that it stands for; ``n`` of a share is then the number of equal labels that say as much.
     """
 
     table: tuple[tuple[int, int], tuple[int, int]]
@@ -79,7 +79,7 @@ class Correction(msgspec.Struct, frozen=True, kw_only=True):
     way_out: str = ""
 
 
-class Stratum(msgspec.Struct, frozen=True, kw_only=True):
+class Part(msgspec.Struct, frozen=True, kw_only=True):
     """The judge on a part of the trials; ``corrected`` is None with fewer than 10 labels, or where it is refused."""
 
     by: Dimension
@@ -129,7 +129,7 @@ class Calibration(msgspec.Struct, frozen=True, kw_only=True):
     counts: Counts
     quality: Quality
     correction: Correction
-    strata: tuple[Stratum, ...]
+    parts: tuple[Part, ...]
     needed: tuple[Needed, ...]
     raters: tuple[Agreement, ...]
     findings: tuple[Finding, ...]

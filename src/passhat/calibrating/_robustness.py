@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 
 from passhat.calibrating._controls import chosen, transcript_of
 from passhat.calibrating._errors import CalibrationError
-from passhat.calibrating._leaks import Leak, Rate, Robustness
-from passhat.facts import Grade, Task, Transcript, TrialRecord, derive_seed
+from passhat.calibrating._robustness_result import ControlLeak, Rate, Robustness
+from passhat.facts import Grade, Task, Transcript, TrialRecord, derive_seed, grouped, interleaved
 from passhat.summary import Example
 
 REPEATS = 3
@@ -64,12 +64,9 @@ def _verdict(record: TrialRecord, grader: str) -> bool | None:
 def _spread(records: Sequence[TrialRecord], n: int, seed: int) -> list[TrialRecord]:
     """One trial of each task in random order, then a second of each, and so on."""
     rng = random.Random(derive_seed(seed, "robustness"))
-    by_task: dict[str, list[TrialRecord]] = {}
-    for record in records:
-        by_task.setdefault(record.task, []).append(record)
-    queues = [rng.sample(group, len(group)) for group in by_task.values()]
+    queues = [rng.sample(group, len(group)) for group in grouped(records, lambda record: record.task).values()]
     rng.shuffle(queues)
-    return [queue[turn] for turn in range(max(map(len, queues))) for queue in queues if turn < len(queue)][:n]
+    return interleaved(queues)[:n]
 
 
 def robustness(asked: Sequence[Probe], grades: Sequence[Grade], grader: str, *, level: float = 0.95) -> Robustness:
@@ -109,11 +106,11 @@ def robustness(asked: Sequence[Probe], grades: Sequence[Grade], grader: str, *, 
     )
 
 
-def _leak(kind: str, pairs: Sequence[tuple[Probe, Grade]], level: float) -> Leak:
+def _leak(kind: str, pairs: Sequence[tuple[Probe, Grade]], level: float) -> ControlLeak:
     mine = [(probe, grade) for probe, grade in pairs if probe.kind == kind]
     judged = [(probe, grade) for probe, grade in mine if grade.error is None]
     passed = [(probe, grade) for probe, grade in judged if grade.passed]
-    return Leak(
+    return ControlLeak(
         kind=kind,
         what=chosen([kind])[0].what,
         passed=Rate.of(len(passed), len(judged), level),

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
+from passhat.facts import grouped
 from passhat.stats import Stratum
 from passhat.summary import JudgedTrial
 
@@ -81,15 +82,12 @@ def _rest(group: Sequence[Weighed]) -> Stratum:
 
 def by_unit(weighed: Iterable[Weighed]) -> list[list[Weighed]]:
     """The trials by task; those of tasks of one family together."""
-    return list(grouped(weighed, lambda each: each.trial.family or ("", each.trial.task)).values())
+    return list(grouped(weighed, _unit).values())
 
 
-def grouped(weighed: Iterable[Weighed], key: Callable[[Weighed], Hashable]) -> dict[Hashable, list[Weighed]]:
-    """The trials by a key, in the order in which the keys first came."""
-    found: dict[Hashable, list[Weighed]] = {}
-    for each in weighed:
-        found.setdefault(key(each), []).append(each)
-    return found
+def _unit(each: Weighed) -> tuple[str, str]:
+    trial = each.trial
+    return ("family", trial.family) if trial.family else ("task", trial.task)
 
 
 def table_of(weighed: Iterable[Weighed]) -> list[list[int]]:

@@ -51,7 +51,7 @@ if TYPE_CHECKING:
     "controls",
     multiple=True,
     metavar="KIND",
-    help="Only these answers that must fail (repeatable): empty, echo, unsure, verdict, opener, order, other.",
+    help="Only these answers that must fail (repeatable): empty, echo, unsure, verdict, opener, injection, other.",
 )
 @click.option("--concurrency", type=click.IntRange(min=1), metavar="N", help="Trials judged at the same time.")
 @options.judge_model

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from rich.text import Text
 
-from passhat.calibrating import Calibration, Estimate, Leak, Quality, Rate, Robustness, Share, Stratum
+from passhat.calibrating import Calibration, ControlLeak, Estimate, Part, Quality, Rate, Robustness, Share
 from passhat.reporting._blocks import BAD, DIM, GOOD, STRONG, WARN, Cell, Column, Page
 from passhat.reporting._console import Look
 from passhat.reporting._text import clean, count, rate, span
@@ -36,7 +36,7 @@ def render_calibration(found: Calibration, *, width: int = 80, color: bool = Fal
     else:
         page.line(f"none of {counts.judged:,} judged trials has a verdict of people{where}", indent=2)
     _rates(page, found)
-    _strata(page, found.strata)
+    _parts(page, found.parts)
     if found.robustness is not None:
         _robustness(page, found.robustness)
     _findings(page, found)
@@ -135,7 +135,7 @@ def _bar(known: Estimate | None) -> str:
     return "".join("●" if at == middle else "─" if low <= at <= high else " " for at in range(_BAR)).rstrip()
 
 
-def _strata(page: Page, rows: Sequence[Stratum]) -> None:
+def _parts(page: Page, rows: Sequence[Part]) -> None:
     if not rows:
         return
     page.heading("By part", "a pooled figure can hide one on which the judge errs")
@@ -212,7 +212,7 @@ def _rate(found: Rate, bad: str = BAD) -> list[Cell]:
     return [f"{found.count}/{found.n}" if found.n else "–", share, span(found.interval)]
 
 
-def _leak(leak: Leak) -> Text:
+def _leak(leak: ControlLeak) -> Text:
     asides = [leak.what]
     asides += [f"{leak.unknown} unknown"] * bool(leak.unknown) + [f"{leak.errors} could not be judged"] * bool(
         leak.errors

@@ -6,12 +6,12 @@ from collections.abc import Iterator, Sequence
 
 from passhat.calibrating._correct import Asked, correct
 from passhat.calibrating._quality import quality_of
-from passhat.calibrating._result import Correction, Dimension, Stratum
+from passhat.calibrating._result import Correction, Dimension, Part
 from passhat.calibrating._weights import Weighed
 from passhat.stats import adjust_p, boschloo
 from passhat.summary import Finding
 
-MIN_LABELS = 10
+MIN_LABELS_OF_A_PART = 10
 """With fewer labels a part has no corrected rate."""
 
 
@@ -23,25 +23,25 @@ def names_of(each: Weighed, by: Dimension) -> tuple[str, ...]:
     return ((trial.arm if by == "arm" else trial.task if by == "task" else trial.family) or "",)
 
 
-def strata(asked: Asked, by: Sequence[Dimension]) -> Iterator[Stratum]:
+def parts_of(asked: Asked, by: Sequence[Dimension]) -> Iterator[Part]:
     """A row for each part of the labelled run that has labels and isn't all of it: by ``by``, then by name."""
     for dimension in by:
-        parts: dict[str, list[Weighed]] = {}
+        found: dict[str, list[Weighed]] = {}
         for each in asked.labelled:
             for name in names_of(each, dimension):
-                parts.setdefault(name, []).append(each)
-        for name, members in sorted(parts.items()):
+                found.setdefault(name, []).append(each)
+        for name, members in sorted(found.items()):
             whole = len(members) == len(asked.labelled)
             if name and not whole and any(each.weight is not None for each in members):
-                yield _stratum(asked, members, dimension, name)
+                yield _part(asked, members, dimension, name)
 
 
-def _stratum(asked: Asked, members: Sequence[Weighed], by: Dimension, name: str) -> Stratum:
+def _part(asked: Asked, members: Sequence[Weighed], by: Dimension, name: str) -> Part:
     quality = quality_of(members, asked.level)
     found: Correction | None = None
-    if not asked.elsewhere and quality.labels >= MIN_LABELS:
+    if not asked.elsewhere and quality.labels >= MIN_LABELS_OF_A_PART:
         found = correct(asked._replace(judged=members, labelled=members, population=False))
-    return Stratum(
+    return Part(
         by=by,
         name=name,
         judged=len(members),
@@ -51,9 +51,9 @@ def _stratum(asked: Asked, members: Sequence[Weighed], by: Dimension, name: str)
     )
 
 
-def uneven(rows: Sequence[Stratum], whole: tuple[tuple[int, int], tuple[int, int]], error: float) -> Iterator[Finding]:
+def uneven(rows: Sequence[Part], whole: tuple[tuple[int, int], tuple[int, int]], error: float) -> Iterator[Finding]:
     """Parts on which the judge errs more, or less, than on the rest, at a false-discovery rate of ``error``."""
-    tested: list[tuple[Stratum, int, float]] = []
+    tested: list[tuple[Part, int, float]] = []
     for row in rows:
         for people in (0, 1):
             wrong, total = row.quality.table[people][1 - people], sum(row.quality.table[people])

@@ -27,7 +27,7 @@ class Rate(msgspec.Struct, frozen=True):
         return cls(count, n, count / n, (low, high))
 
 
-class Leak(msgspec.Struct, frozen=True):
+class ControlLeak(msgspec.Struct, frozen=True):
     """How often a control passed that must fail. ``unknown`` and ``errors`` are no pass, and not in the rate's count;
     errors aren't in its n either. ``example`` is a trial in whose place it passed."""
 
@@ -55,7 +55,7 @@ class Robustness(msgspec.Struct, frozen=True, kw_only=True):
     recorded: Rate
     order: Rate | None
     first_favoured: int
-    leaks: tuple[Leak, ...]
+    leaks: tuple[ControlLeak, ...]
     leaked: Rate
     errors: int
     problem: str = ""
