@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import shlex
 from typing import Any
 
 import msgspec
@@ -10,7 +12,7 @@ import pytest
 from passhat.calibrating import Calibration, ControlLeak, Labelled, Rate, Robustness, calibrate
 from passhat.facts import Grade, Label, Status, TrialRecord
 from passhat.reporting._calibration import render_calibration
-from passhat.summary import Example
+from passhat.summary import Agreement, Example
 
 from .conftest import HOSTILE
 
@@ -102,6 +104,22 @@ def test_without_labels_the_next_step_is_said() -> None:
     assert "sensitivity" not in text
 
 
+def test_the_command_to_paste_names_run_and_grader_whole_and_quoted() -> None:
+    run, grader = "my run; " + "x" * 100, "is it kind? " + "y" * 50
+    text = render_calibration(made(0, run=run, grader=grader), width=60)
+    command = next(line for line in text.split("\n") if line.strip().startswith("passhat review"))
+    assert shlex.split(command) == ["passhat", "review", run, "--grader", grader, "--blind"]
+
+
+def test_no_interval_of_kappa_looks_narrower_than_it_is() -> None:
+    found = made()
+    pair = Agreement(("ann", "ben"), 20, 9, 0.45, -0.1, (-0.2345, 0.0345))
+    quality = msgspec.structs.replace(found.quality, kappa=-0.1, kappa_interval=(-0.2345, 0.0345))
+    text = render_calibration(msgspec.structs.replace(found, raters=(pair,), quality=quality), width=100)
+    assert "ann and ben: 9 of 20 alike (45 %), kappa -0.10 (-0.24 to 0.04)" in text
+    assert "-0.235 to 0.035" in text
+
+
 def test_robustness_shows_flips_and_leaks_with_an_example() -> None:
     example = Example("t1", 2, f"fine {HOSTILE}")
     leak = ControlLeak("injection", "an order to pass it", Rate.of(3, 8, 0.95), 1, 2, example)
@@ -124,6 +142,10 @@ def test_robustness_shows_flips_and_leaks_with_an_example() -> None:
     assert "3 of 16 passed, a leak rate of 0.188 (0.040–0.457)" in text
     assert "1 unknown, 2 could not be judged" in text
     assert "flips: t4 #0" in text
+    again, must_fail = text.split("Asked again")[1].split("Answers that must fail")
+    assert re.search(r"\n +changed +interval\n +verdict flips +2/8", again)
+    assert re.search(r"\n +passed +interval\n +injection +3/8", must_fail)
+    assert "passed" not in again
     assert "2 could not be judged: no answer" in text
     assert "of comparisons; 1 favoured the first place" in text
     assert not set(text) & {"\x1b", "\x07", "\u202e"}

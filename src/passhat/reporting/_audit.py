@@ -9,12 +9,12 @@ from rich.text import Text
 
 from passhat.reporting._blocks import BAD, DIM, GOOD, STRONG, WARN, Cell, Column, Page
 from passhat.reporting._console import Look
+from passhat.reporting._findings import SIGNS
 from passhat.reporting._text import clean, count, rate
 
 if TYPE_CHECKING:
     from passhat.auditing import Audit, AuditFinding
 
-_SIGNS = {"error": ("✗", BAD), "warning": ("!", WARN), "note": ("·", DIM)}
 _MOST = 8
 
 
@@ -66,7 +66,7 @@ def _findings(page: Page, audit: Audit) -> None:
 
 
 def _finding(page: Page, each: AuditFinding) -> None:
-    sign, style = _SIGNS[each.severity]
+    sign, style = SIGNS[each.severity]
     page.bullet(sign, style, (f"{each.severity} ", style), (each.rule, STRONG), f": {clean(each.message, 600)}")
 
 

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Sequence
 
 from rich.text import Text
 
 from passhat.calibrating import Calibration, ControlLeak, Estimate, Part, Quality, Rate, Robustness, Share
+from passhat.reporting._bar import bar, scale
 from passhat.reporting._blocks import BAD, DIM, GOOD, STRONG, WARN, Cell, Column, Page
 from passhat.reporting._console import Look
+from passhat.reporting._findings import findings
+from passhat.reporting._reading import agreement_words
 from passhat.reporting._text import clean, count, rate, span
 
 _BAR = 21
@@ -39,7 +43,7 @@ def render_calibration(found: Calibration, *, width: int = 80, color: bool = Fal
     _parts(page, found.parts)
     if found.robustness is not None:
         _robustness(page, found.robustness)
-    _findings(page, found)
+    findings(page, [each for each in found.findings if each.rule != "refused"])
     _next(page, found)
     return page.text()
 
@@ -68,7 +72,12 @@ def _quality(page: Page, quality: Quality) -> None:
         row("precision, pass", quality.precision, f"people pass {pp} of {pp + fp} that it passes"),
         row("precision, fail", quality.precision_fail, f"people fail {ff} of {pf + ff} that it fails"),
         row("agreement", quality.agreement, f"{pp + ff} of {quality.labels}"),
-        ["kappa", Text(_signed(quality.kappa), STRONG), _signed_span(quality), Text("agreement beyond chance", DIM)],
+        [
+            "kappa",
+            Text(_signed(quality.kappa), STRONG),
+            span(quality.kappa_interval),
+            Text("agreement beyond chance", DIM),
+        ],
     ]
     columns = [Column(""), Column("", "right"), Column("interval", "right"), Column("", drops=1)]
     page.columns(columns, rows)
@@ -83,19 +92,9 @@ def _signed(value: float | None) -> str:
     return "undefined" if value is None else f"{value:.3f}"
 
 
-def _signed_span(quality: Quality) -> str:
-    ends = quality.kappa_interval
-    if ends is None:
-        return "–"
-    return span(ends) if ends[0] >= 0 else f"{ends[0]:.3f} to {ends[1]:.3f}".replace("-", "−")
-
-
 def _raters(page: Page, found: Calibration) -> None:
     for pair in found.raters[:3]:
-        kappa = "kappa undefined" if pair.kappa is None else f"kappa {pair.kappa:.3f} {span(pair.interval)}"
-        names = " and ".join(clean(name, 30) for name in pair.raters)
-        text = f"people among themselves: {names} agree on {pair.agreed} of {pair.n}, {kappa}"
-        page.line((text, DIM), indent=2)
+        page.line((f"people among themselves: {agreement_words(pair)}", DIM), indent=2)
 
 
 def _rates(page: Page, found: Calibration) -> None:
@@ -104,13 +103,14 @@ def _rates(page: Page, found: Calibration) -> None:
     wide = correction.corrected is not None and correction.corrected.tasks_like_these is not None
     columns = [Column(""), Column("rate", "right"), Column("these tasks", "right")]
     columns += [Column("tasks like these", "right", drops=1)] * wide
-    columns += [Column("0" + " " * (_BAR - 2) + "1", drops=2), Column("", drops=3)]
+    columns += [Column(scale(_BAR), drops=2), Column("", drops=3)]
 
     def row(name: str, known: Estimate | None, style: str, aside: str) -> list[Cell]:
         these = None if known is None else known.these_tasks
+        drawn = bar(None if known is None else known.estimate, these, _BAR)
         cells: list[Cell] = [name, Text(rate(None if known is None else known.estimate), style), span(these)]
         cells += [span(None if known is None else known.tasks_like_these)] * wide
-        return [*cells, Text(_bar(known), style or DIM), Text(aside, DIM)]
+        return [*cells, Text(drawn, style or DIM), Text(aside, DIM)]
 
     rows = [row("by the judge", correction.raw, "", "each verdict taken as true")]
     if correction.people is not None:
@@ -121,18 +121,10 @@ def _rates(page: Page, found: Calibration) -> None:
     if correction.corrected is None:
         page.gap()
         page.bullet("no corrected rate:", WARN, f"{clean(correction.refused, 600)}.")
-        page.bullet("way out:", DIM, f"{clean(correction.way_out, 400)}.")
+        page.bullet("way out:", DIM, f"{clean(correction.way_out, 1000)}.")
     else:
         page.gap()
         page.line(clean(correction.why, 1500), indent=2)
-
-
-def _bar(known: Estimate | None) -> str:
-    if known is None:
-        return ""
-    ends = (known.these_tasks[0], known.estimate, known.these_tasks[1])
-    low, middle, high = (round(value * (_BAR - 1)) for value in ends)
-    return "".join("●" if at == middle else "─" if low <= at <= high else " " for at in range(_BAR)).rstrip()
 
 
 def _parts(page: Page, rows: Sequence[Part]) -> None:
@@ -176,7 +168,7 @@ def _robustness(page: Page, found: Robustness) -> None:
     if found.order is not None:
         favoured = f"of comparisons; {found.first_favoured} favoured the first place"
         rows.append(["flips by order", *_rate(found.order), Text(favoured, DIM)])
-    page.columns(_RATE_COLUMNS, rows)
+    page.columns(_rate_columns("changed"), rows)
     for example in found.flipped[:3]:
         page.line((f"flips: {clean(example.task, 60)} #{example.trial}", DIM), indent=4)
     if not found.leaks:
@@ -184,7 +176,7 @@ def _robustness(page: Page, found: Robustness) -> None:
     page.heading(
         "Answers that must fail", "a control that the criterion rightly passes is no leak: choose with --control"
     )
-    page.columns(_RATE_COLUMNS, [[leak.kind, *_rate(leak.passed), _leak(leak)] for leak in found.leaks])
+    page.columns(_rate_columns("passed"), [[leak.kind, *_rate(leak.passed), _leak(leak)] for leak in found.leaks])
     total = found.leaked
     if total.n:
         passed = f"{total.count} of {total.n} passed" if total.count else f"none of {total.n} passed"
@@ -198,17 +190,12 @@ def _robustness(page: Page, found: Robustness) -> None:
             page.bullet("·", DIM, (leak.kind, STRONG), f": {clean(leak.example.reason, 200)}", (f"  {where}", DIM))
 
 
-_RATE_COLUMNS = [
-    Column(""),
-    Column("passed", "right"),
-    Column("", "right"),
-    Column("interval", "right"),
-    Column("", drops=1),
-]
+def _rate_columns(title: str) -> list[Column]:
+    return [Column(""), Column(title, "right"), Column("", "right"), Column("interval", "right"), Column("", drops=1)]
 
 
-def _rate(found: Rate, bad: str = BAD) -> list[Cell]:
-    share = Text(rate(found.estimate), bad if found.count else DIM)
+def _rate(found: Rate) -> list[Cell]:
+    share = Text(rate(found.estimate), BAD if found.count else DIM)
     return [f"{found.count}/{found.n}" if found.n else "–", share, span(found.interval)]
 
 
@@ -220,25 +207,15 @@ def _leak(leak: ControlLeak) -> Text:
     return Text(", ".join(asides), DIM)
 
 
-def _findings(page: Page, found: Calibration) -> None:
-    shown = [each for each in found.findings if each.rule != "refused"]
-    if not shown:
-        return
-    page.heading("Findings")
-    for finding in shown:
-        style = WARN if finding.severity == "warning" else DIM
-        page.bullet(f"{finding.severity:<7}", style, clean(finding.message, 600))
-
-
 def _next(page: Page, found: Calibration) -> None:
     reachable = [each for each in found.needed if each.labels is not None]
     if found.counts.labelled and not found.needed:
         return
     page.heading("Next")
-    run = clean(found.labels_from, 80)
     if not found.counts.labelled:
         page.line("have people read trials that chance draws, without seeing the judge’s verdicts:", indent=2)
-        page.whole(f"passhat review {run} --grader {clean(found.grader, 40)} --blind", 4)
+        run, grader = (shlex.quote(clean(name)) for name in (found.labels_from, found.grader))
+        page.whole(f"passhat review {run} --grader {grader} --blind", 4)
         return
     for each in reachable:
         more = (each.labels or 0) - found.counts.labelled

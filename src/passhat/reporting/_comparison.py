@@ -9,6 +9,7 @@ from rich.text import Text
 from passhat.comparing import ArmFacts, Candidate, ChangedTask, Claim, Comparison, Delta, p_text, points
 from passhat.reporting._blocks import BAD, DIM, GOOD, STRONG, WARN, Cell, Column, Page
 from passhat.reporting._console import Look
+from passhat.reporting._findings import findings
 from passhat.reporting._headline import moment
 from passhat.reporting._text import clean, count, dollars, rate, seconds, tokens
 
@@ -31,7 +32,7 @@ def render_comparison(
         _tags(page, candidate)
         _telemetry(page, comparison, candidate)
         _blocked(page, candidate, task_rows)
-        _findings(page, candidate)
+        findings(page, candidate.findings)
     return page.text()
 
 
@@ -201,12 +202,3 @@ def _blocked(page: Page, candidate: Candidate, most: int) -> None:
         page.line(clean(each.task, 60), (f"  {clean(each.reason, 200)}", DIM), indent=2)
     if len(candidate.blocked) > most:
         page.line((f"… {len(candidate.blocked) - most} more", DIM), indent=2)
-
-
-def _findings(page: Page, candidate: Candidate) -> None:
-    if not candidate.findings:
-        return
-    page.heading("Findings")
-    styles = {"error": BAD, "warning": WARN, "note": DIM}
-    for finding in candidate.findings:
-        page.bullet(f"{finding.severity:<7}", styles[finding.severity], clean(finding.message, 400))

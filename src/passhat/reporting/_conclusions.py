@@ -5,11 +5,11 @@ from __future__ import annotations
 import shlex
 
 from passhat.reporting._blocks import BAD, DIM, GOOD, STRONG, WARN, Page
+from passhat.reporting._findings import SIGNS
 from passhat.reporting._tables import worst_first
 from passhat.reporting._text import clean
 from passhat.summary import ExitCode, Report
 
-_SEVERITY = {"error": ("✗", BAD), "warning": ("!", WARN), "note": ("·", DIM)}
 _VERDICT = {"met": ("✓", GOOD), "not met": ("✗", BAD), "undecided": ("?", WARN), "incomplete": ("!", BAD)}
 
 
@@ -18,7 +18,7 @@ def conclusions(page: Page, report: Report, run: str | None) -> None:
     if report.findings:
         page.heading("Before you rely on this")
         for finding in report.findings:
-            sign, style = _SEVERITY[finding.severity]
+            sign, style = SIGNS[finding.severity]
             page.bullet(sign, style, (clean(finding.message, 800), DIM if finding.severity == "note" else ""))
     if report.gates:
         page.heading("Gates")

@@ -7,8 +7,10 @@ from collections.abc import Sequence
 from rich.text import Text
 
 from passhat.history import Changes, History, JudgePoint, Point, Reruns
+from passhat.reporting._bar import bar, scale
 from passhat.reporting._blocks import BAD, DIM, GOOD, STRONG, WARN, Cell, Column, Page
 from passhat.reporting._console import Look
+from passhat.reporting._findings import findings
 from passhat.reporting._text import clean, count, rate, span
 
 _BAR = 15
@@ -34,11 +36,7 @@ def render_history(
     for group in history.reruns:
         _reruns(page, group)
     _judges(page, history.judges[-runs:][::-1])
-    if history.findings:
-        page.heading("Findings")
-        for finding in history.findings:
-            style = WARN if finding.severity == "warning" else DIM
-            page.bullet(f"{finding.severity:<7}", style, clean(finding.message, 400))
+    findings(page, history.findings)
     return page.text()
 
 
@@ -53,7 +51,7 @@ def _runs(page: Page, history: History, shown: tuple[Point, ...]) -> None:
     columns += [
         Column("pass@1", "right"),
         Column("these tasks", "right"),
-        Column("0" + " " * (_BAR - 2) + "1", drops=4),
+        Column(scale(_BAR), drops=4),
     ]
     columns += [Column("size", drops=5), Column("", shrinks=True, most=40, least=8)]
     page.columns(columns, [_row(point, arms=arms, models=models, hosts=hosts) for point in shown])
@@ -66,7 +64,11 @@ def _row(point: Point, *, arms: bool, models: bool, hosts: bool) -> list[Cell]:
     cells += [commit]
     cells += [clean(_model(point), 60)] * models
     cells += [clean(point.host, 60)] * hosts
-    cells += [Text(rate(point.pass_at_1), STRONG), span(point.these_tasks, 2), Text(_bar(point), DIM)]
+    cells += [
+        Text(rate(point.pass_at_1), STRONG),
+        span(point.these_tasks, 2),
+        Text(bar(point.pass_at_1, point.these_tasks, _BAR), DIM),
+    ]
     size = f"{point.tasks}×{round(point.trials / point.tasks)}" if point.tasks else ""
     said = [point.stale] if point.stale else []
     said += [f"{point.missing} missing"] * bool(point.missing)
@@ -79,16 +81,6 @@ def _model(point: Point) -> str:
         return point.model
     names = {name.partition("@")[0] for name in point.models_reported}
     return ", ".join(sorted(names)) or point.model_source
-
-
-def _bar(point: Point) -> str:
-    """The interval between 0 and 1."""
-    if point.these_tasks is None or point.pass_at_1 is None:
-        return ""
-    low, middle, high = (
-        round(value * (_BAR - 1)) for value in (point.these_tasks[0], point.pass_at_1, point.these_tasks[1])
-    )
-    return "".join("●" if at == middle else "─" if low <= at <= high else " " for at in range(_BAR))
 
 
 def _changes(page: Page, changes: Changes, title: str) -> None:

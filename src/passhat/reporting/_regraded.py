@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections import Counter
 from typing import TYPE_CHECKING
 
@@ -149,4 +150,4 @@ def _next(page: Page, regraded: Regraded, run: str) -> None:
     if regraded.interrupted:
         page.line(("Interrupted: ", WARN), "these grades are complete for the trials that they have.")
     page.line("Report the run by these grades, and say beside the number that they are a regrade's:")
-    page.whole(f"passhat report {clean(run, 200)} --grades {clean(regraded.id, 100)}", indent=2)
+    page.whole(f"passhat report {shlex.quote(clean(run))} --grades {shlex.quote(clean(regraded.id))}", indent=2)

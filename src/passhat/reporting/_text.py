@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 import unicodedata
 from collections.abc import Iterator, Sequence
@@ -86,18 +87,18 @@ def rate(value: float | None, digits: int = 3) -> str:
 
 
 def span(ends: Sequence[float] | None, digits: int = 3) -> str:
-    """An interval of rates, rounded outwards so that it never looks narrower than it is.
+    """An interval of rates, or of kappa, rounded outwards so that it never looks narrower than it is.
 
-    >>> span((0.35074, 0.49166)), span(None), span((0.69, 1.0), digits=2)
-    ('0.350–0.492', '–', '0.69–1.00')
+    >>> span((0.35074, 0.49166)), span(None), span((0.69, 1.0), digits=2), span((-0.2345, 0.5), digits=2)
+    ('0.350–0.492', '–', '0.69–1.00', '-0.24 to 0.50')
     """
     if ends is None:
         return "–"
     scale = 10**digits
     low, high = ends
-    down, up = int(low * scale + 1e-9) / scale, -int(-high * scale + 1e-9) / scale
-    up = min(1.0, up if up >= high - 1e-9 else up + 1 / scale)
-    return f"{down:.{digits}f}–{up:.{digits}f}"
+    down, up = math.floor(low * scale + 1e-9) / scale, min(1.0, math.ceil(high * scale - 1e-9) / scale)
+    between = " to " if down < 0 else "–"
+    return f"{down:.{digits}f}{between}{up:.{digits}f}"
 
 
 def seconds(value: float | None) -> str:
