@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shlex
+
 import pytest
 
 from passhat.reporting import render_regraded
@@ -83,6 +85,13 @@ def test_a_regrade_without_flips_says_so() -> None:
     text = render_regraded(regraded(flips=(), by_task=(), not_judged=(), other_answers=(), judge_calls=0))
     assert "none: every verdict is what it was; 3 scores changed" in text
     assert "Can't be judged again" not in text
+
+
+def test_the_command_to_paste_names_the_run_whole_and_quoted() -> None:
+    run = "my run; " + "x" * 250
+    text = render_regraded(regraded(), run=run, width=60)
+    command = next(line for line in text.split("\n") if line.strip().startswith("passhat report"))
+    assert shlex.split(command) == ["passhat", "report", run, "--grades", "r-1"]
 
 
 def test_an_interrupted_one_says_for_what_it_holds() -> None:

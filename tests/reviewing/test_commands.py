@@ -15,6 +15,7 @@ from click.testing import CliRunner, Result
 from passhat.cli._main import commands
 from passhat.facts import PasshatError
 from passhat.records import RunReader
+from passhat.reviewing._plan import BY
 
 Write = Callable[..., Path]
 
@@ -57,6 +58,27 @@ def test_one_label_can_be_given_in_a_command_and_counts_as_picked(run: Path) -> 
     assert (label.fault, label.note, label.sample, label.probability) == ("grader", "looks fine", "picked", None)
     assert "has no trial 9 of task 'a'" in fails("review", str(run), "--label", "a", "9", "pass", "--rater", "ann")
     assert "--fault goes with --label" in fails("review", str(run), "--fault", "agent")
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ("--label a 0 pass --from labels.jsonl", "--label gives one label; leave --from away"),
+        ("--agreement --label a 0 pass", "--agreement compares what raters said; leave --label away"),
+        ("--agreement --from labels.jsonl", "--agreement compares what raters said; leave --from away"),
+        ("--from labels.jsonl --only failed", "--from adds the labels of a file; leave --only away"),
+        ("--label a 0 pass --seed 0", "--label gives one label; leave --seed away"),
+        ("--plan plan.jsonl --passed 0", "--plan says which trials to read; leave --passed away"),
+    ],
+)
+def test_options_that_would_be_ignored_are_said_and_nothing_is_done(run: Path, options: str, said: str) -> None:
+    assert said in fails("review", str(run), *options.split())
+    assert RunReader(run).labels() == []
+
+
+def test_what_a_sample_can_be_spread_over_is_what_the_help_lists() -> None:
+    printed = " ".join(call("sample", "--help").output.split())
+    assert f"What to spread them over: {', '.join(BY)}." in printed
 
 
 def test_labels_from_a_file_are_added_whole_or_not_at_all(run: Path, tmp_path: Path) -> None:

@@ -42,9 +42,8 @@ if TYPE_CHECKING:
 @click.option(
     "--repeats",
     type=click.IntRange(min=2),
-    default=3,
-    show_default=True,
-    help="How often each of the N is judged, as it stands.",
+    metavar="N",
+    help="How often each of them is judged, as it stands (default: 3).",
 )
 @click.option(
     "--control",
@@ -70,6 +69,7 @@ def command(run: str, root: Path, source: str | None, as_json: bool, **given: An
     from passhat.calibrating import ALL, calibrate
     from passhat.records import RunReader, find_run
 
+    _check(given)
     reader = RunReader(find_run(run, root))
     name = given["grader"] or _only_grader(reader, given["grades"])
     labels: list[Label] | None = None
@@ -90,7 +90,7 @@ def command(run: str, root: Path, source: str | None, as_json: bool, **given: An
         level=given["level"],
         hand_picked=reader.manifest.hand_picked,
     )
-    if given["robustness"]:
+    if given["robustness"] is not None:
         import msgspec
 
         found = msgspec.structs.replace(found, robustness=_robustness(reader, name, root, given))
@@ -105,9 +105,19 @@ def command(run: str, root: Path, source: str | None, as_json: bool, **given: An
     return found.exit_code
 
 
+def _check(given: dict[str, Any]) -> None:
+    """What only --robustness uses is not ignored without it."""
+    if given["robustness"] is not None:
+        return
+    asking = {"place": "PATH", "repeats": "--repeats", "controls": "--control", "concurrency": "--concurrency"}
+    for name, option in (asking | {"judge_model": "--judge-model"}).items():
+        if given[name] not in (None, ()):
+            raise click.UsageError(f"{option} goes with --robustness N: without it no judge is asked")
+
+
 def _robustness(reader: RunReader, grader: str, root: Path, given: dict[str, Any]) -> Robustness:
     """Have the judge asked again."""
-    from passhat.calibrating import probes, robustness
+    from passhat.calibrating import REPEATS, probes, robustness
     from passhat.running import Probed, entrance, probe
 
     with entrance() as through, aside():
@@ -117,7 +127,7 @@ def _robustness(reader: RunReader, grader: str, root: Path, given: dict[str, Any
             {task.id: task for task in suite.load_tasks()},
             grader,
             n=given["robustness"],
-            repeats=given["repeats"],
+            repeats=given["repeats"] or REPEATS,
             controls=given["controls"],
             seed=reader.manifest.seed,
         )

@@ -80,15 +80,26 @@ def command(run: str, root: Path, as_json: bool, **given: Any) -> int:
     return _sit(reader, items, rater, given, name)
 
 
+_DONE_APART: dict[str, tuple[str, set[str]]] = {
+    "agreement": ("compares what raters said", {"grader"}),
+    "label": ("gives one label", {"rater", "grader", "arm", "blind", "fault", "note"}),
+    "source": ("adds the labels of a file", {"rater", "grader"}),
+    "plan": ("says which trials to read", {"rater", "grader", "blind", "suite", "grades"}),
+}
+"""What each of these options does, and the options that mean something beside it."""
+_OPTIONS = {"source": "from", "kinds": "only", "drawn": "random", "tasks": "task"}
+
+
 def _check(given: dict[str, Any]) -> None:
     """Options that don't go together are said, and not ignored."""
-    for option, only_with in (("fault", "label"), ("note", "label")):
-        if given[option] and given[only_with] is None:
-            raise click.UsageError(f"--{option} goes with --{only_with}")
-    choosing = [name for name in ("kinds", "passed", "drawn", "seed", "tasks", "arm") if given[name] not in (None, ())]
-    if given["plan"] is not None and choosing:
-        names = {"kinds": "only", "drawn": "random", "tasks": "task"}
-        raise click.UsageError(f"--plan says which trials to read; leave --{names.get(choosing[0], choosing[0])} away")
+    told = [name for name, value in given.items() if not (value is None or value is False or value in ((), ""))]
+    for option in ("fault", "note"):
+        if option in told and "label" not in told:
+            raise click.UsageError(f"--{option} goes with --label")
+    for option, (does, beside) in _DONE_APART.items():
+        if option in told and (ignored := [name for name in told if name != option and name not in beside]):
+            one, other = (_OPTIONS.get(name, name) for name in (option, ignored[0]))
+            raise click.UsageError(f"--{one} {does}; leave --{other} away")
 
 
 def _rater(name: str | None) -> str:

@@ -1,0 +1,78 @@
+"""`passhat calibrate` as it is typed: its options, and labels from a file."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import get_args
+
+import numpy as np
+import pytest
+from click.testing import CliRunner, Result
+
+from passhat.calibrating import CONTROLS, REPEATS
+from passhat.calibrating._result import Dimension
+from passhat.cli._calibrate import command
+from passhat.cli._main import commands
+from passhat.facts import Manifest
+from passhat.records import RunWriter
+
+from .worlds import World, simulate
+
+
+@pytest.fixture
+def world() -> World:
+    return simulate(np.random.default_rng(5), np.tile([0.2, 0.4, 0.6, 0.8, 1.0], 6), 4)
+
+
+@pytest.fixture
+def run(tmp_path: Path, world: World) -> Path:
+    tasks = tuple(f"t{task}" for task in range(len(world.judge)))
+    writer = RunWriter.create(Manifest(run_id="", suite="shop", task_ids=tasks, trials=4), root=tmp_path / ".passhat")
+    for record in world.records():
+        writer.append(record, None)
+    writer.finish()
+    return writer.path
+
+
+def call(*arguments: str) -> Result:
+    return CliRunner().invoke(commands, ["calibrate", *arguments], standalone_mode=False)
+
+
+def table(world: World, first: int) -> str:
+    """A table of people's verdicts in which trials are counted from ``first``."""
+    trials = world.human.shape[1]
+    rows = [f"t{i // trials},{i % trials + first},{'pass' if world.human.flat[i] else 'fail'}" for i in range(60)]
+    return "\n".join(["task,trial,verdict", *rows])
+
+
+def test_a_table_that_counts_trials_from_1_is_refused_and_not_shifted(run: Path, world: World, tmp_path: Path) -> None:
+    labels = tmp_path / "people.csv"
+    labels.write_text(table(world, 1))
+    said = str(call(str(run), "--labels", str(labels)).exception)
+    assert "line 5: the run has no trial 4 of task 't0' (it has 4, counted from 0)" in said
+    labels.write_text(table(world, 0))
+    result = call(str(run), "--labels", str(labels), "--json")
+    assert json.loads(result.stdout)["counts"]["labelled"] == 60
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (("--control", "empty"), "--control goes with --robustness N"),
+        (("--repeats", "5"), "--repeats goes with --robustness N"),
+        (("--concurrency", "2"), "--concurrency goes with --robustness N"),
+        (("--judge-model", "p/m"), "--judge-model goes with --robustness N"),
+        (("evals/",), "PATH goes with --robustness N"),
+    ],
+)
+def test_what_only_robustness_uses_is_not_ignored_without_it(run: Path, options: tuple[str, ...], said: str) -> None:
+    assert said in str(call(str(run), *options).exception)
+
+
+def test_help_lists_what_there_is() -> None:
+    printed = " ".join(call("--help").output.split())
+    assert f"(repeatable): {', '.join(CONTROLS)}." in printed
+    assert f"(default: {REPEATS})" in printed
+    [by] = [option for option in command.params if option.name == "by"]
+    assert tuple(by.type.choices) == get_args(Dimension)  # type: ignore[attr-defined]
