@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -10,11 +11,11 @@ import click
 
 from passhat.cli import _options as options
 from passhat.cli._found import found_suites
-from passhat.cli._reports import terminal
+from passhat.cli._reports import print_json, terminal
 from passhat.summary import ExitCode
 
 if TYPE_CHECKING:
-    from passhat.auditing import Audit, RestatedScript
+    from passhat.auditing import Audit, LeakAudit, RestatedScript
     from passhat.running import Entrance
     from passhat.suite import FoundSuite
 
@@ -50,6 +51,9 @@ def command(
 
     With --leaks the suite's own agent is run instead, four times over: forward, again, backward, and with a word of its
     own planted in each task's input. Leaves with 1 when a trial left something to another.
+
+    --json prints one object for one suite and a list of them for several; where test files were read too, an object
+    with "suites", a list, and "tests".
     """
     from passhat.auditing import restated_scripts
     from passhat.running import entrance
@@ -84,8 +88,6 @@ def _leaks(
     quiet: bool,
     as_json: bool,
 ) -> int:
-    import msgspec
-
     from passhat.auditing import audit_leaks
     from passhat.running import entrance
 
@@ -101,8 +103,7 @@ def _leaks(
                 audit_leaks(found.suite, seed=seed, isolation=isolation, model=model, through=through, progress=say)
             )
     if as_json:
-        rows = [{**msgspec.to_builtins(each), "exit_code": int(each.exit_code)} for each in audits]
-        click.echo(msgspec.json.format(msgspec.json.encode(rows[0] if len(rows) == 1 else rows)).decode())
+        _print_json(audits)
     else:
         from passhat.reporting import render_leaks
 
@@ -136,11 +137,11 @@ def _one(found: FoundSuite, through: Entrance, root: Path, *, times: int, seed: 
     return audit(found.suite, times=times, seed=seed, through=through, root=root, progress=shown)
 
 
-def _print_json(audits: list[Audit], restated: list[RestatedScript] | None) -> None:
+def _print_json(audits: Sequence[Audit | LeakAudit], restated: list[RestatedScript] | None = None) -> None:
     import msgspec
 
     rows = [{**msgspec.to_builtins(each), "exit_code": int(each.exit_code)} for each in audits]
     if restated is not None:
-        click.echo(msgspec.json.format(msgspec.json.encode({"suites": rows, "tests": restated})).decode())
-        return
-    click.echo(msgspec.json.format(msgspec.json.encode(rows[0] if len(rows) == 1 else rows)).decode())
+        print_json({"suites": rows, "tests": restated})
+    else:
+        print_json(rows[0] if len(rows) == 1 else rows)

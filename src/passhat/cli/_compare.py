@@ -11,7 +11,7 @@ import click
 
 from passhat.cli import _options as options
 from passhat.cli._report import is_table
-from passhat.cli._reports import terminal
+from passhat.cli._reports import print_json, terminal
 from passhat.facts import Manifest, PasshatError
 from passhat.summary import ExitCode
 
@@ -90,19 +90,13 @@ def command(sides: tuple[str, ...], as_json: bool, no_regressions: bool, **given
         allow_different=given["allow_different"],
     )
     if as_json:
-        click.echo(_formatted(found.to_json()))
+        print_json(found)
     else:
         from passhat.reporting import render_comparison
 
         click.echo(render_comparison(found, **terminal()), nl=False)
     fell = any(task.change == "worse" for each in found.candidates for task in each.changed_tasks)
     return ExitCode.GATE_NOT_MET if no_regressions and fell else found.exit_code
-
-
-def _formatted(data: bytes) -> str:
-    import msgspec
-
-    return msgspec.json.format(data).decode()
 
 
 def _side(side: str, given: dict[str, Any]) -> Report:

@@ -9,7 +9,7 @@ import click
 
 from passhat.cli import _options as options
 from passhat.cli._found import NoSuite, found_suites
-from passhat.cli._reports import terminal
+from passhat.cli._reports import print_json, terminal
 from passhat.facts import PasshatError
 
 if TYPE_CHECKING:
@@ -58,9 +58,7 @@ def command(capability: str, regression: str | None, write: bool, as_json: bool,
             move_lines([each.task for each in found.proved], low, high)
             move_lines([each.task for each in found.fell], high, low)
     if as_json:
-        import msgspec
-
-        click.echo(msgspec.json.format(msgspec.json.encode(found)).decode())
+        print_json(found)
     else:
         from passhat.reporting import render_graduation
 

@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from passhat.cli import _options as options
-from passhat.cli._reports import terminal
+from passhat.cli._reports import print_json, terminal
 
 
 @click.command("history")
@@ -35,9 +35,7 @@ def command(suite: str, roots: tuple[Path, ...], as_json: bool, runs: int, **giv
     name, current = _named(suite)
     found = history(name, roots or (Path(".passhat"),), current=current, **given)
     if as_json:
-        import msgspec
-
-        click.echo(msgspec.json.format(found.to_json()).decode())
+        print_json(found)
     else:
         from passhat.reporting import render_history
 

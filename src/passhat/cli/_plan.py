@@ -10,7 +10,7 @@ import click
 from passhat.cli import _options as options
 from passhat.cli._compare import Points
 from passhat.cli._report import is_table
-from passhat.cli._reports import Judging, terminal
+from passhat.cli._reports import Judging, print_json, terminal
 
 if TYPE_CHECKING:
     from passhat.summary import Report
@@ -50,9 +50,7 @@ def command(runs: tuple[str, ...], root: Path, as_json: bool, **given: Any) -> i
     names = ("difference", "tasks", "trials", "power", "level")
     plan = make_plan(pilot, **{name: given[name] for name in names})
     if as_json:
-        import msgspec
-
-        click.echo(msgspec.json.format(plan.to_json()).decode())
+        print_json(plan)
     else:
         from passhat.reporting import render_plan
 

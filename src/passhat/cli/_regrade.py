@@ -9,7 +9,7 @@ import click
 
 from passhat.cli import _options as options
 from passhat.cli._found import judge_of, suite_of
-from passhat.cli._reports import aside, called, progress, terminal
+from passhat.cli._reports import aside, called, print_json, progress, terminal
 from passhat.summary import ExitCode
 
 if TYPE_CHECKING:
@@ -61,9 +61,7 @@ def command(run: str, path: str | None, root: Path, **given: Any) -> int:
 
 def _show(found: Regraded, run: str, *, as_json: bool) -> None:
     if as_json:
-        import msgspec
-
-        click.echo(msgspec.json.format(msgspec.json.encode(found)).decode())
+        print_json(found)
         return
     from passhat.reporting import render_regraded
 

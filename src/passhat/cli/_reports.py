@@ -100,6 +100,13 @@ class Printing:
             _write(self.junit, reporting.render_junit(report))
 
 
+def print_json(value: Any) -> None:
+    """Print what a command says as JSON, in lines for people."""
+    import msgspec
+
+    click.echo(msgspec.json.format(msgspec.json.encode(value)).decode())
+
+
 def called(run: Path, root: Path) -> str:
     """What other commands call a run: its id, or its path where runs are kept in an unusual place."""
     return run.name if root == Path(".passhat") else str(run)

@@ -8,7 +8,7 @@ import click
 
 from passhat.cli import _options as options
 from passhat.cli._found import found_suites
-from passhat.cli._reports import Judging, Printing, aside, called, progress
+from passhat.cli._reports import Judging, Printing, aside, called, print_json, progress
 from passhat.summary import ExitCode
 
 if TYPE_CHECKING:
@@ -131,8 +131,6 @@ def _asked(given: dict[str, Any]) -> dict[str, Any]:
 
 
 def _foretell(suites: list[FoundSuite], given: dict[str, Any]) -> int:
-    import msgspec
-
     from passhat.reporting import render_expected
     from passhat.running import dry_run
 
@@ -140,7 +138,7 @@ def _foretell(suites: list[FoundSuite], given: dict[str, Any]) -> int:
         found.suite.name: dry_run(_gated(found, given), root=given["root"], **_asked(given)) for found in suites
     }
     if given["as_json"]:
-        click.echo(msgspec.json.format(msgspec.json.encode(expected)).decode())
+        print_json(expected)
     else:
         for name, one in expected.items():
             click.echo(render_expected(name, one))

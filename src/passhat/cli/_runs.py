@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from passhat.cli import _options as options
-from passhat.cli._reports import terminal
+from passhat.cli._reports import print_json, terminal
 
 if TYPE_CHECKING:
     from passhat.records import RunEntry
@@ -19,15 +19,13 @@ if TYPE_CHECKING:
 @options.root
 def command(root: Path, as_json: bool) -> int:
     """List the recorded runs, newest first."""
-    import msgspec
-
     from passhat.records import list_runs
     from passhat.reporting import render_runs
 
     entries = [_as_it_is(entry) for entry in list_runs(root)]
     if as_json:
         rows = [{"run": e.run_id, "path": str(e.path), "manifest": e.manifest, "problem": e.problem} for e in entries]
-        click.echo(msgspec.json.format(msgspec.json.encode(rows)).decode())
+        print_json(rows)
     else:
         click.echo(render_runs(entries, **terminal()))
     return 0

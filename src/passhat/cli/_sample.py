@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from passhat.cli import _options as options
-from passhat.cli._reports import called, terminal
+from passhat.cli._reports import called, print_json, terminal
 
 
 def _words(ctx: click.Context, param: click.Parameter, value: str) -> tuple[str, ...]:
@@ -60,9 +60,7 @@ def command(run: str, root: Path, out: Path | None, seed: int | None, as_json: b
     if out is not None:
         write_plan(plan, out)
     if as_json:
-        import msgspec
-
-        click.echo(msgspec.json.format(msgspec.json.encode(plan)).decode())
+        print_json(plan)
     else:
         from passhat.reporting import render_reading_plan
 

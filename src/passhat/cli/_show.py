@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from passhat.cli import _options as options
-from passhat.cli._reports import terminal
+from passhat.cli._reports import print_json, terminal
 from passhat.facts import PasshatError
 
 if TYPE_CHECKING:
@@ -85,7 +85,5 @@ def _print_trial(reader: RunReader, records: list[TrialRecord], *, full: bool) -
 
 
 def _print_json(reader: RunReader, records: list[TrialRecord], *, whole: bool) -> None:
-    import msgspec
-
     rows = [{"record": r, "transcript": reader.transcript(r)} if whole else r for r in records]
-    click.echo(msgspec.json.format(msgspec.json.encode(rows)).decode())
+    print_json(rows)
