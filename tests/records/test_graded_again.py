@@ -7,7 +7,7 @@ import pytest
 
 from passhat.facts import Attempt, Grade, Status, Transcript, TrialRecord
 from passhat.records import RecordError, RunReader, RunWriter, open_for_resume
-from passhat.records import _again as again
+from passhat.records import _again, _disk
 
 Create = Callable[..., RunWriter]
 Make = Callable[..., TrialRecord]
@@ -102,8 +102,8 @@ def test_a_take_over_that_was_cut_short_is_done_again_without_a_trace(
                 real(*given)
                 raise KeyboardInterrupt
 
-            real = getattr(again, point)
-            patch.setattr(again, point, dies)
+            real = getattr(_again, point)
+            patch.setattr(_again, point, dies)
             with pytest.raises(KeyboardInterrupt):
                 writer.take_over()
     with open_for_resume(outage):
@@ -130,7 +130,8 @@ def test_a_full_disk_leaves_the_lines_as_they_were(outage: Path, monkeypatch: py
             raise OSError(28, "No space left on device")
 
         with monkeypatch.context() as patch:
-            patch.setattr(again, "write_all", full)
+            for module in (_again, _disk):
+                patch.setattr(module, "write_all", full)
             with pytest.raises(RecordError, match="no space is left on the device"):
                 writer.grade_again(regraded(of_b(outage)[1]))
             with pytest.raises(RecordError, match="no space is left on the device"):

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from passhat.facts import Manifest, Status, TrialRecord
+from passhat.facts import FELL_BACK, Manifest, Status, TrialRecord
 from passhat.summary import summarize
 
 RULES = {"data-changed", "containment", "no-guard", "isolation-fallback", "isolation-notes"}
@@ -40,7 +40,7 @@ def test_best_effort_is_a_warning_and_a_missing_guard_a_note() -> None:
 
 
 def test_the_reason_of_a_fall_back_stands_by_itself_and_many_packages_are_cut_short() -> None:
-    why = "each trial started a fresh interpreter, because the server holds an open socket"
+    why = f"{FELL_BACK}the server holds an open socket"
     packages = [f"p{number} is imported anew in each trial: a thread" for number in range(5)]
     notes = found(isolation="spawn", containment="proved", guard="guard", isolation_notes=(why, *packages))
     assert "because the server holds an open socket. That" in notes["isolation-fallback"][1]

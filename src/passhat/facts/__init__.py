@@ -23,7 +23,7 @@ from passhat.facts._json import NotJSON, as_json, canonical_json, digest
 from passhat.facts._judged import Judged, JudgeSample
 from passhat.facts._labels import Fault, Label, is_about, standing
 from passhat.facts._limits import RUN_LIMITS, Limits
-from passhat.facts._manifest import SCHEMA, GitState, Manifest, ModelSource, TaskCount
+from passhat.facts._manifest import FELL_BACK, SCHEMA, GitState, Manifest, ModelSource, TaskCount
 from passhat.facts._metric_values import MetricValue
 from passhat.facts._seeds import derive_seed
 from passhat.facts._status import RULES, Counts, Grading, Status, StatusRule
@@ -33,6 +33,7 @@ from passhat.facts._trials import Attempt, ErrorInfo, TrialRecord
 from passhat.facts._usage import Usage
 
 __all__ = [
+    "FELL_BACK",
     "RULES",
     "RUN_LIMITS",
     "SCHEMA",

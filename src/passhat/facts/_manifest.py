@@ -11,6 +11,8 @@ from passhat.facts._metric_values import MetricValue
 from passhat.facts._usage import Usage
 
 ModelSource = Literal["scripted", "simulated", "replayed", "live", "mixed", "unseen"]
+FELL_BACK = "each trial started a fresh interpreter, because "
+"""How the note of `Manifest.isolation_notes` begins that says why no process was kept warm; the reason follows."""
 SCHEMA = 1
 
 

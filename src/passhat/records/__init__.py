@@ -18,7 +18,8 @@ from passhat.records._resume import open_for_resume, resume_refusal
 from passhat.records._runs import RunEntry, find_run, list_runs
 from passhat.records._unpack import unpack_workspace
 from passhat.records._workspaces import KeptWorkspace, WorkspaceStore, archive_name
-from passhat.records._writer import RunWriter, WritePoint
+from passhat.records._write_points import WritePoint
+from passhat.records._writer import RunWriter
 
 __all__ = [
     "NOT_JUDGED",

@@ -7,10 +7,9 @@ over by the next writer of the run.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
 from pathlib import Path
 
-from passhat.records._disk import TEMPORARY, open_private, sync_folder, write_all
+from passhat.records._disk import open_private, replace_durably, sync_folder, write_all, write_durably
 from passhat.records._format import AGAIN, SUPERSEDED, TRIALS, decode_record
 from passhat.records._lines import Lines
 from passhat.records._pairs import Pair
@@ -82,23 +81,3 @@ def append_durably(path: Path, new: list[bytes]) -> None:
     for _, line in earlier:
         known.discard(line)
     write_durably(path, earlier.end, (line for line in new if line in known))
-
-
-def replace_durably(path: Path, lines: Iterable[bytes]) -> None:
-    """Write a file anew, in one step."""
-    rest = path.with_name(f"{path.name}{TEMPORARY}")
-    write_durably(rest, 0, lines)
-    os.replace(rest, path)
-
-
-def write_durably(path: Path, start: int, lines: Iterable[bytes]) -> None:
-    """Write lines from an offset on; nothing is behind them afterwards."""
-    descriptor = open_private(path, os.O_RDWR | os.O_CREAT)
-    try:
-        os.ftruncate(descriptor, start)
-        os.lseek(descriptor, start, os.SEEK_SET)
-        for line in lines:
-            write_all(descriptor, line)
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from passhat.records._errors import disk_error
@@ -66,8 +66,28 @@ def replace_file(path: Path, data: bytes, midway: Callable[[], None] = lambda: N
     sync_folder(path.parent)
 
 
+def replace_durably(path: Path, lines: Iterable[bytes]) -> None:
+    """Write a file anew, in one step."""
+    rest = path.with_name(f"{path.name}{TEMPORARY}")
+    write_durably(rest, 0, lines)
+    os.replace(rest, path)
+
+
+def write_durably(path: Path, start: int, lines: Iterable[bytes]) -> None:
+    """Write lines from an offset on; nothing is behind them afterwards."""
+    descriptor = open_private(path, os.O_RDWR | os.O_CREAT)
+    try:
+        os.ftruncate(descriptor, start)
+        os.lseek(descriptor, start, os.SEEK_SET)
+        for line in lines:
+            write_all(descriptor, line)
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
 def sweep_temporaries(folder: Path) -> None:
-    """Remove what a killed `replace_file` left behind; only for the holder of the lock."""
+    """Remove what a killed `replace_file` or `replace_durably` left behind; only for the holder of the lock."""
     for leftover in folder.glob(f"*{TEMPORARY}"):
         with contextlib.suppress(OSError):
             leftover.unlink()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -117,3 +118,13 @@ def _known_events(data: bytes) -> Transcript:
             unknown.add(str(event.get("type")))
     note = f"events of kinds unknown to this version are left out: {', '.join(sorted(unknown))}" if unknown else ""
     return Transcript(tuple(known), "; ".join(filter(None, [loose.truncated, note])))
+
+
+def placed(
+    trials: Sequence[tuple[TrialRecord, Transcript | None]], frames: Sequence[bytes | None], offset: int
+) -> Iterator[TrialRecord]:
+    """The records with the places of their frames, which are written one after the other from ``offset``."""
+    for (record, _), frame in zip(trials, frames, strict=True):
+        place = None if frame is None else (offset, len(frame))
+        offset += len(frame or b"")
+        yield record if record.transcript == place else msgspec.structs.replace(record, transcript=place)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Set
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence, Set
 
 Pair = tuple[str, str, int]
 _DENSE = 1 << 20
@@ -79,3 +80,8 @@ class PairSet(Set[Pair]):
 
     def __repr__(self) -> str:
         return f"<PairSet of {self._size}>"
+
+
+def repeated(pairs: Sequence[Pair]) -> list[Pair]:
+    """Those that are there more than once."""
+    return [] if len(set(pairs)) == len(pairs) else [pair for pair, times in Counter(pairs).items() if times > 1]

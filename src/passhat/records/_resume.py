@@ -9,8 +9,8 @@ from collections.abc import Callable, Collection, Iterable
 from pathlib import Path
 
 from passhat.facts import RULES, RUN_LIMITS, Attempt, Limits, Manifest, Status, TrialRecord
-from passhat.records._again import replace_durably, take_over, write_durably
-from passhat.records._disk import open_private, sweep_temporaries, sync_folder
+from passhat.records._again import take_over
+from passhat.records._disk import open_private, replace_durably, sweep_temporaries, sync_folder, write_durably
 from passhat.records._encode import SafeEncoder
 from passhat.records._errors import disk_error
 from passhat.records._format import LOCK, SUPERSEDED, TRANSCRIPTS, TRIALS, decode_record, read_manifest
@@ -18,7 +18,8 @@ from passhat.records._lines import Lines
 from passhat.records._lock import FileLock
 from passhat.records._pairs import Pair, PairSet
 from passhat.records._tally import Tally
-from passhat.records._writer import Hook, RunWriter, utc_now
+from passhat.records._write_points import Hook
+from passhat.records._writer import RunWriter, utc_now
 
 ON_RESUME = frozenset(status for status, rule in RULES.items() if rule.again == "on resume")
 GRADING_ONLY = frozenset(status for status, rule in RULES.items() if rule.again == "grading only")

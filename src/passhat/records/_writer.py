@@ -5,9 +5,7 @@ from __future__ import annotations
 import datetime
 import threading
 import time
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from enum import StrEnum
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -28,32 +26,16 @@ from passhat.records._format import (
     check_times,
     decode_record,
     new_compressor,
+    placed,
 )
 from passhat.records._lines import Lines
 from passhat.records._lock import FileLock
-from passhat.records._pairs import Pair, PairSet
+from passhat.records._pairs import Pair, PairSet, repeated
 from passhat.records._tally import Tally
 from passhat.records._tape import Tape
+from passhat.records._write_points import Hook, WritePoint, no_hook
 
 SYNC_SECONDS = 1.0
-
-
-class WritePoint(StrEnum):
-    """Moments at which a writer may be killed; a ``hook`` is called with each."""
-
-    BEFORE_FRAME = "before frame"
-    IN_FRAME = "in frame"
-    AFTER_FRAME = "after frame"
-    IN_LINE = "in line"
-    AFTER_LINE = "after line"
-    IN_MANIFEST = "in manifest"
-
-
-Hook = Callable[[WritePoint], None]
-
-
-def _no_hook(point: WritePoint) -> None:
-    """Nobody watches."""
 
 
 def utc_now() -> datetime.datetime:
@@ -92,7 +74,7 @@ class RunWriter:
         self._manifest = manifest
         self._lock = lock
         self._encoder = encoder
-        self._hook = hook or _no_hook
+        self._hook = hook or no_hook
         self._clock = clock
         self._now = now
         self._synced = clock()
@@ -175,7 +157,7 @@ class RunWriter:
                 if joined:
                     self._frames.append(joined, self._at(WritePoint.IN_FRAME))
                 self._hook(WritePoint.AFTER_FRAME)
-                lines = [self._line(record) for record in _placed(trials, frames, before)]
+                lines = [self._line(record) for record in placed(trials, frames, before)]
                 self._lines.append(b"".join(line for line, _ in lines), self._at(WritePoint.IN_LINE))
             except OSError as error:
                 self._frames.cut(before)
@@ -322,7 +304,7 @@ class RunWriter:
 
     def _ready(self, pairs: Sequence[Pair]) -> None:
         self._alive()
-        for arm, task, trial in [pair for pair in pairs if pair in self.completed] or _repeated(pairs):
+        for arm, task, trial in [pair for pair in pairs if pair in self.completed] or repeated(pairs):
             raise ValueError(f"trial {trial} of task {task!r}{f' (arm {arm!r})' if arm else ''} is recorded already")
         for _, task, trial in pairs:
             if trial < 0:
@@ -368,17 +350,3 @@ class RunWriter:
         _, task, trial = pairs[0]
         lost = f"trial {trial} of task {task!r} isn't" if len(pairs) == 1 else f"the next {len(pairs)} aren't"
         return f"{self._kept()}; {lost} recorded. Then: passhat resume {self.run_id}"
-
-
-def _placed(
-    trials: Sequence[tuple[TrialRecord, Transcript | None]], frames: Sequence[bytes | None], offset: int
-) -> Iterator[TrialRecord]:
-    """The records with the places of their frames, which are written one after the other from ``offset``."""
-    for (record, _), frame in zip(trials, frames, strict=True):
-        place = None if frame is None else (offset, len(frame))
-        offset += len(frame or b"")
-        yield record if record.transcript == place else msgspec.structs.replace(record, transcript=place)
-
-
-def _repeated(pairs: Sequence[Pair]) -> list[Pair]:
-    return [] if len(set(pairs)) == len(pairs) else [pair for pair, times in Counter(pairs).items() if times > 1]

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from passhat.facts import Usage
+from passhat.facts import FELL_BACK, Usage
 from passhat.isolation import (
     ImportFailed,
     IsolationError,
@@ -179,7 +179,7 @@ def _not_importable(suite: SuiteAddress, error: ImportFailed) -> str:
 def _notes(report: ServerReport, late: Sequence[str]) -> Sequence[str]:
     notes = []
     if report.mode == "spawn" and report.reason not in ("", "asked for"):
-        notes.append(f"each trial started a fresh interpreter, because {report.reason}")
+        notes.append(f"{FELL_BACK}{report.reason}")
     notes += [f"{name} is imported anew in each trial: {reason}" for name, reason in sorted(report.left_out.items())]
     notes += [f"{name} has no Python source and is read from disk in each trial" for name in report.unreadable]
     notes += [f"{name} was first imported during a trial, from disk: its hash is not in the manifest" for name in late]

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from passhat.facts import FELL_BACK
 from passhat.summary._findings._evidence import Evidence, named
 from passhat.summary._report import Finding
 
 _SHOWN = 3
-FALLBACK = "each trial started a fresh interpreter, because "
 
 
 def data_changed(evidence: Evidence) -> Iterator[Finding]:
@@ -26,8 +26,8 @@ def data_changed(evidence: Evidence) -> Iterator[Finding]:
 def fell_back(evidence: Evidence) -> Iterator[Finding]:
     """Slower, and nothing else; but the reason is in the user's hands."""
     for note in evidence.manifest.isolation_notes:
-        if note.startswith(FALLBACK):
-            reason = note.removeprefix(FALLBACK)
+        if note.startswith(FELL_BACK):
+            reason = note.removeprefix(FELL_BACK)
             yield Finding(
                 "isolation-fallback",
                 "note",
@@ -38,7 +38,7 @@ def fell_back(evidence: Evidence) -> Iterator[Finding]:
 
 def not_as_usual(evidence: Evidence) -> Iterator[Finding]:
     """Modules that are neither warm nor part of the snapshot."""
-    notes = [note for note in evidence.manifest.isolation_notes if not note.startswith(FALLBACK)]
+    notes = [note for note in evidence.manifest.isolation_notes if not note.startswith(FELL_BACK)]
     if notes:
         more = f"; and {len(notes) - _SHOWN} more, listed in run.json" if len(notes) > _SHOWN else ""
         yield Finding("isolation-notes", "note", f"Isolation: {'; '.join(notes[:_SHOWN])}{more}")
