@@ -6,8 +6,7 @@ from pathlib import Path
 import pytest
 
 from passhat.facts import Attempt, Grade, Status, Transcript, TrialRecord
-from passhat.records import RecordError, RunReader, RunWriter, open_for_resume
-from passhat.records import _again, _disk
+from passhat.records import RecordError, RunReader, RunWriter, _again, _disk, open_for_resume
 
 Create = Callable[..., RunWriter]
 Make = Callable[..., TrialRecord]

@@ -11,8 +11,8 @@ import zstandard
 from hypothesis import given
 from hypothesis import strategies as st
 
-from passhat.facts import Manifest, ModelCall, Status, Transcript, TrialRecord
-from passhat.records import BadRecord, NewerSchema, Pair, PairSet, RecordError, RunReader, RunWriter
+from passhat.facts import Manifest, ModelCall, Status, Transcript, TrialKey, TrialRecord
+from passhat.records import BadRecord, NewerSchema, PairSet, RecordError, RunReader, RunWriter
 
 Create = Callable[..., RunWriter]
 Make = Callable[..., TrialRecord]
@@ -208,8 +208,8 @@ pairs = st.tuples(st.sampled_from(["", "new"]), st.sampled_from(["a", "b"]), st.
 
 
 @given(st.lists(st.tuples(st.booleans(), pairs), max_size=60))
-def test_a_set_of_pairs_behaves_as_a_set(steps: list[tuple[bool, Pair]]) -> None:
-    small, plain = PairSet(), set[Pair]()
+def test_a_set_of_pairs_behaves_as_a_set(steps: list[tuple[bool, TrialKey]]) -> None:
+    small, plain = PairSet(), set[TrialKey]()
     for adding, pair in steps:
         if adding:
             assert small.add(pair) is (pair not in plain)

@@ -54,7 +54,7 @@ def traces_of(run: Run, markers: Mapping[str, str] | None = None) -> dict[Key, T
             if archive is not None:
                 unpack_workspace(archive, folder)
             others = {mark for task, mark in (markers or {}).items() if task != record.task}
-            found[record.arm, record.task, record.trial] = Trace(
+            found[record.key] = Trace(
                 parts=_parts(record),
                 calls=len(transcript.model_calls),
                 strangers=tuple(_strangers(record, transcript, folder, others)) if others else (),

@@ -58,7 +58,8 @@ def probes(
 
 
 def _verdict(record: TrialRecord, grader: str) -> bool | None:
-    return next((grade.passed for grade in record.grades if grade.name == grader), None)
+    grade = record.grade(grader)
+    return None if grade is None else grade.passed
 
 
 def _spread(records: Sequence[TrialRecord], n: int, seed: int) -> list[TrialRecord]:

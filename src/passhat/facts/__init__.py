@@ -29,7 +29,7 @@ from passhat.facts._seeds import derive_seed
 from passhat.facts._status import RULES, Counts, Grading, Status, StatusRule
 from passhat.facts._tasks import Task, TaskError
 from passhat.facts._transcript import ToolUse, Transcript, Turn
-from passhat.facts._trials import Attempt, ErrorInfo, TrialRecord
+from passhat.facts._trials import Attempt, ErrorInfo, TrialKey, TrialRecord
 from passhat.facts._usage import Usage
 
 __all__ = [
@@ -72,6 +72,7 @@ __all__ = [
     "ToolRun",
     "ToolUse",
     "Transcript",
+    "TrialKey",
     "TrialRecord",
     "Turn",
     "Usage",

@@ -8,6 +8,8 @@ from typing import Literal
 
 import msgspec
 
+from passhat.facts._trials import TrialKey
+
 Fault = Literal["agent", "task", "grader", "environment", "simulator"]
 
 
@@ -33,6 +35,11 @@ class Label(msgspec.Struct, frozen=True, omit_defaults=True):
     sample: str = ""  # how the trial was chosen: "random", "weighted", "passed", "failed", …
     probability: float | None = None  # with which it was drawn, in 0..1; None when it wasn't drawn
     withdrawn: bool = False  # takes back what this rater said of this trial before
+
+    @property
+    def key(self) -> TrialKey:
+        """The trial that it is about."""
+        return self.arm, self.task, self.trial
 
 
 def standing(labels: Iterable[Label]) -> list[Label]:

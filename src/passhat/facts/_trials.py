@@ -10,6 +10,9 @@ from passhat.facts._grades import Grade
 from passhat.facts._status import RULES, Counts, Status
 from passhat.facts._usage import Usage
 
+TrialKey = tuple[str, str, int]
+"""Arm, task and number of a trial: what names it within its run."""
+
 
 class ErrorInfo(msgspec.Struct, frozen=True, omit_defaults=True):
     """What went wrong. ``kind`` is ours (a small closed set of words), ``type`` the exception's name."""
@@ -61,6 +64,15 @@ class TrialRecord(msgspec.Struct, frozen=True, omit_defaults=False):
     fingerprint: str = ""  # hash of what happened, without times and ids: equal for identical transcripts
     workspace: str | None = None
     had_workspace: bool | None = None  # whether its agent left one, kept or not; None is unknown
+
+    @property
+    def key(self) -> TrialKey:
+        """Its name within the run."""
+        return self.arm, self.task, self.trial
+
+    def grade(self, name: str) -> Grade | None:
+        """The grade of this name; None where there is none."""
+        return next((grade for grade in self.grades if grade.name == name), None)
 
     @property
     def counts(self) -> bool:

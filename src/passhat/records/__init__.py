@@ -11,7 +11,7 @@ from passhat.records._label_files import read_labels
 from passhat.records._labels import append_labels
 from passhat.records._lock import Holder
 from passhat.records._look import WorkspaceContent, WorkspaceFile, workspace_content
-from passhat.records._pairs import Pair, PairSet
+from passhat.records._pairs import PairSet
 from passhat.records._reader import RunReader
 from passhat.records._regrades import NOT_JUDGED, Regrade, RegradeHead, RegradeWriter
 from passhat.records._resume import open_for_resume, resume_refusal
@@ -27,7 +27,6 @@ __all__ = [
     "Holder",
     "KeptWorkspace",
     "NewerSchema",
-    "Pair",
     "PairSet",
     "RecordError",
     "Regrade",

@@ -9,10 +9,10 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+from passhat.facts import TrialKey
 from passhat.records._disk import open_private, replace_durably, sync_folder, write_all, write_durably
 from passhat.records._format import AGAIN, SUPERSEDED, TRIALS, decode_record
 from passhat.records._lines import Lines
-from passhat.records._pairs import Pair
 
 
 def wait_beside(run: Path, line: bytes) -> None:
@@ -51,15 +51,15 @@ class _Waiting:
 
     def __init__(self, run: Path) -> None:
         self._path = run / AGAIN
-        self.places: dict[Pair, tuple[int, int]] = {}
+        self.places: dict[TrialKey, tuple[int, int]] = {}
         lines = Lines(self._path)
         for _, (record, size) in lines.parsed(lambda line: (decode_record(line), len(line))):
-            self.places[record.arm, record.task, record.trial] = (lines.end - size, size)
+            self.places[record.key] = (lines.end - size, size)
 
     def current(self, line: bytes) -> bytes:
         """The line that a trial has from now on."""
         record = decode_record(line)
-        place = self.places.get((record.arm, record.task, record.trial))
+        place = self.places.get(record.key)
         if place is None:
             return line
         with self._path.open("rb") as file:

@@ -105,7 +105,7 @@ def _label(file: Path, line: int, row: dict[str, Any], *, lenient: bool) -> Labe
 
 def _check(file: Path, line: int, label: Label, trials: Mapping[tuple[str, str, int], str]) -> None:
     """Whether the label is about a trial of the run as it is."""
-    began = trials.get((label.arm, label.task, label.trial))
+    began = trials.get(label.key)
     if began is None:
         arm = f" of arm {label.arm!r}" if label.arm else ""
         count = sum(known[:2] == (label.arm, label.task) for known in trials)

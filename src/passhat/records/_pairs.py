@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence, Set
 
-Pair = tuple[str, str, int]
+from passhat.facts import TrialKey
+
 _DENSE = 1 << 20
 
 
-class PairSet(Set[Pair]):
+class PairSet(Set[TrialKey]):
     """A growing set of (arm, task, trial): one bit a trial, so that size depends on tasks and not on trials.
 
     >>> pairs = PairSet([("", "t1", 0), ("", "t1", 2)])
@@ -17,18 +18,18 @@ class PairSet(Set[Pair]):
     (True, False, 2)
     """
 
-    def __init__(self, pairs: Iterable[Pair] = ()) -> None:
+    def __init__(self, pairs: Iterable[TrialKey] = ()) -> None:
         self._bits: dict[tuple[str, str], bytearray] = {}
-        self._far: set[Pair] = set()
+        self._far: set[TrialKey] = set()
         self._size = 0
         for pair in pairs:
             self.add(pair)
 
     @classmethod
-    def _from_iterable(cls, it: Iterable[Pair]) -> set[Pair]:  # type: ignore[override]
+    def _from_iterable(cls, it: Iterable[TrialKey]) -> set[TrialKey]:  # type: ignore[override]
         return set(it)
 
-    def add(self, pair: Pair) -> bool:
+    def add(self, pair: TrialKey) -> bool:
         """Add a pair; False when it was there already. Raises ValueError for a negative trial."""
         arm, task, trial = pair
         if trial < 0:
@@ -45,7 +46,7 @@ class PairSet(Set[Pair]):
         bits[trial >> 3] |= 1 << (trial & 7)
         return True
 
-    def discard(self, pair: Pair) -> None:
+    def discard(self, pair: TrialKey) -> None:
         """Take a pair out if it is there."""
         if pair in self:
             self._size -= 1
@@ -63,7 +64,7 @@ class PairSet(Set[Pair]):
         bits = self._bits.get(pair[:2])
         return bits is not None and 0 <= pair[2] >> 3 < len(bits) and bool(bits[pair[2] >> 3] >> (pair[2] & 7) & 1)
 
-    def __iter__(self) -> Iterator[Pair]:
+    def __iter__(self) -> Iterator[TrialKey]:
         for (arm, task), bits in self._bits.items():
             for trial in range(len(bits) * 8):
                 if bits[trial >> 3] >> (trial & 7) & 1:
@@ -82,6 +83,6 @@ class PairSet(Set[Pair]):
         return f"<PairSet of {self._size}>"
 
 
-def repeated(pairs: Sequence[Pair]) -> list[Pair]:
+def repeated(pairs: Sequence[TrialKey]) -> list[TrialKey]:
     """Those that are there more than once."""
     return [] if len(set(pairs)) == len(pairs) else [pair for pair, times in Counter(pairs).items() if times > 1]

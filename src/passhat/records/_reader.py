@@ -73,7 +73,7 @@ class RunReader:
         pairs = PairSet()
         for record in self._recorded():
             if record.status not in ON_RESUME:
-                pairs.add((record.arm, record.task, record.trial))
+                pairs.add(record.key)
         return pairs
 
     def superseded(self) -> Iterator[TrialRecord]:
@@ -138,7 +138,7 @@ class RunReader:
         seen = PairSet()
         lines = Lines(self.path / TRIALS)
         for number, record in lines.parsed(decode_record):
-            if seen.add((record.arm, record.task, record.trial)):
+            if seen.add(record.key):
                 yield record
             else:
                 self._problem(duplicate(lines.path, number, record))

@@ -13,13 +13,13 @@ from typing import Any
 
 import msgspec
 
-from passhat.facts import RULES, SCHEMA, Grade, Grading, MetricValue, Status, TrialRecord
+from passhat.facts import RULES, SCHEMA, Grade, Grading, MetricValue, Status, TrialKey, TrialRecord
 from passhat.records._disk import make_folder, open_private, sync_folder, write_all
 from passhat.records._encode import SafeEncoder
 from passhat.records._errors import BadRecord, RecordError, disk_error
 from passhat.records._format import REGRADES, check_schema
 from passhat.records._lines import Lines
-from passhat.records._pairs import Pair, PairSet
+from passhat.records._pairs import PairSet
 from passhat.records._writer import utc_now
 
 NOT_JUDGED = "not judged again: "
@@ -56,6 +56,11 @@ class Regrade(msgspec.Struct, frozen=True):
     score: float | None = None
     grades: tuple[Grade, ...] = ()
     cannot: str = ""
+
+    @property
+    def key(self) -> TrialKey:
+        """The trial that was judged."""
+        return self.arm, self.task, self.trial
 
 
 class RegradeWriter:
@@ -118,8 +123,7 @@ class RegradeWriter:
 
     def append(self, regrade: Regrade) -> None:
         """Write one trial's new verdict. Raises ValueError for a second one of the same trial, and `RecordError`."""
-        pair: Pair = (regrade.arm, regrade.task, regrade.trial)
-        if not self._seen.add(pair):
+        if not self._seen.add(regrade.key):
             raise ValueError(f"trial {regrade.trial} of task {regrade.task!r} is in this regrade already")
         self._write(regrade)
 
@@ -183,12 +187,11 @@ def regraded(records: Iterable[TrialRecord], path: Path) -> Iterator[TrialRecord
     as they are. Both files have one order as a rule, and then only one verdict at a time is in memory.
     """
     verdicts = read_regrade(path)
-    ahead: dict[Pair, Regrade] = {}
+    ahead: dict[TrialKey, Regrade] = {}
     for record in records:
-        pair = (record.arm, record.task, record.trial)
-        while pair not in ahead and (verdict := next(verdicts, None)) is not None:
-            ahead[verdict.arm, verdict.task, verdict.trial] = verdict
-        yield _with(record, ahead.pop(pair, None))
+        while record.key not in ahead and (verdict := next(verdicts, None)) is not None:
+            ahead[verdict.key] = verdict
+        yield _with(record, ahead.pop(record.key, None))
 
 
 def _with(record: TrialRecord, verdict: Regrade | None) -> TrialRecord:

@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Collection, Iterable
 from pathlib import Path
 
-from passhat.facts import RULES, RUN_LIMITS, Attempt, Limits, Manifest, Status, TrialRecord
+from passhat.facts import RULES, RUN_LIMITS, Attempt, Limits, Manifest, Status, TrialKey, TrialRecord
 from passhat.records._again import take_over
 from passhat.records._disk import open_private, replace_durably, sweep_temporaries, sync_folder, write_durably
 from passhat.records._encode import SafeEncoder
@@ -16,7 +16,7 @@ from passhat.records._errors import disk_error
 from passhat.records._format import LOCK, SUPERSEDED, TRANSCRIPTS, TRIALS, decode_record, read_manifest
 from passhat.records._lines import Lines
 from passhat.records._lock import FileLock
-from passhat.records._pairs import Pair, PairSet
+from passhat.records._pairs import PairSet
 from passhat.records._tally import Tally
 from passhat.records._write_points import Hook
 from passhat.records._writer import RunWriter, utc_now
@@ -31,7 +31,7 @@ class _Found:
 
     def __init__(self) -> None:
         self.completed = PairSet()
-        self.retried: dict[Pair, tuple[Attempt, ...]] = {}
+        self.retried: dict[TrialKey, tuple[Attempt, ...]] = {}
         self.tally = Tally()
         self.problems: list[str] = []
         self.frames_end = 0
@@ -87,7 +87,7 @@ def _look_through(run: Path, again: frozenset[Status]) -> _Found:
     found = _Found()
     lines = Lines(run / TRIALS)
     for number, record in lines.parsed(decode_record):
-        pair = (record.arm, record.task, record.trial)
+        pair = record.key
         found.frames_end = max(found.frames_end, _frame_end(record))
         if pair in found.completed or pair in found.retried:
             found.problems.append(duplicate(lines.path, number, record))
@@ -132,7 +132,7 @@ def _supersede(run: Path, found: _Found) -> None:
 
     def moved(line: bytes) -> bool:
         record = decode_record(line)
-        return (record.arm, record.task, record.trial) in found.retried
+        return record.key in found.retried
 
     earlier = Lines(run / SUPERSEDED)
     for _ in earlier:

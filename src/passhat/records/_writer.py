@@ -12,7 +12,7 @@ from typing import Any
 
 import msgspec
 
-from passhat.facts import Attempt, Manifest, Transcript, TrialRecord
+from passhat.facts import Attempt, Manifest, Transcript, TrialKey, TrialRecord
 from passhat.records._again import take_over, wait_beside
 from passhat.records._disk import replace_file
 from passhat.records._encode import SafeEncoder
@@ -30,7 +30,7 @@ from passhat.records._format import (
 )
 from passhat.records._lines import Lines
 from passhat.records._lock import FileLock
-from passhat.records._pairs import Pair, PairSet, repeated
+from passhat.records._pairs import PairSet, repeated
 from passhat.records._tally import Tally
 from passhat.records._tape import Tape
 from passhat.records._write_points import Hook, WritePoint, no_hook
@@ -68,7 +68,7 @@ class RunWriter:
     ) -> None:
         self.path = path
         self.completed = PairSet()
-        self.retried: Mapping[Pair, tuple[Attempt, ...]] = {}
+        self.retried: Mapping[TrialKey, tuple[Attempt, ...]] = {}
         self.problems: tuple[str, ...] = ()
         self.tally = Tally()
         self._manifest = manifest
@@ -146,7 +146,7 @@ class RunWriter:
         """
         if not trials:
             return []
-        pairs = [(record.arm, record.task, record.trial) for record, _ in trials]
+        pairs = [record.key for record, _ in trials]
         with self._guard:
             self._ready(pairs)
             frames = [self._frame(pair, transcript) for pair, (_, transcript) in zip(pairs, trials, strict=True)]
@@ -167,7 +167,7 @@ class RunWriter:
                 raise
             written = [record for _, record in lines]
             for record in written:
-                self.completed.add((record.arm, record.task, record.trial))
+                self.completed.add(record.key)
                 self.tally.add(record)
             self._hook(WritePoint.AFTER_LINE)
             if self._clock() - self._synced >= SYNC_SECONDS:
@@ -180,7 +180,7 @@ class RunWriter:
         Its transcript and its workspace are those of the old line. Raises ValueError for a trial without a line or one
         that can't be recorded, and `RecordError` when it couldn't be written.
         """
-        pair = (record.arm, record.task, record.trial)
+        pair = record.key
         with self._guard:
             self._alive()
             if pair not in self.completed:
@@ -209,7 +209,7 @@ class RunWriter:
             if number:
                 self.tally, seen = Tally(), PairSet()
                 for _, record in Lines(self.path / TRIALS).parsed(decode_record):
-                    if seen.add((record.arm, record.task, record.trial)):
+                    if seen.add(record.key):
                         self.tally.add(record)
             return number
 
@@ -302,7 +302,7 @@ class RunWriter:
                 self.path, "this process is a forked copy of the writer", "Only the writer itself may write"
             )
 
-    def _ready(self, pairs: Sequence[Pair]) -> None:
+    def _ready(self, pairs: Sequence[TrialKey]) -> None:
         self._alive()
         for arm, task, trial in [pair for pair in pairs if pair in self.completed] or repeated(pairs):
             raise ValueError(f"trial {trial} of task {task!r}{f' (arm {arm!r})' if arm else ''} is recorded already")
@@ -326,7 +326,7 @@ class RunWriter:
         self._broken = error
         return error
 
-    def _frame(self, pair: Pair, transcript: Transcript | None) -> bytes | None:
+    def _frame(self, pair: TrialKey, transcript: Transcript | None) -> bytes | None:
         if transcript is None:
             return None
         try:
@@ -346,7 +346,7 @@ class RunWriter:
     def _kept(self) -> str:
         return f"The {self.tally.records} trials recorded so far are safe"
 
-    def _safe(self, pairs: Sequence[Pair]) -> str:
+    def _safe(self, pairs: Sequence[TrialKey]) -> str:
         _, task, trial = pairs[0]
         lost = f"trial {trial} of task {task!r} isn't" if len(pairs) == 1 else f"the next {len(pairs)} aren't"
         return f"{self._kept()}; {lost} recorded. Then: passhat resume {self.run_id}"

@@ -90,7 +90,7 @@ def render_trials(
     page = Page(Look(width, color, unicode))
     found = sorted(
         (record for record in records if task is None or record.task == task),
-        key=lambda record: (record.arm, record.task, record.trial),
+        key=lambda record: record.key,
     )
     left_out = max(0, len(found) - most)
     if left_out:

@@ -7,8 +7,8 @@ from itertools import combinations
 
 import msgspec
 
-from passhat.facts import Label
-from passhat.summary import Agreement, TrialKey, agreement, by_rater
+from passhat.facts import Label, TrialKey
+from passhat.summary import Agreement, agreement, by_rater
 
 
 class TagAgreement(msgspec.Struct, frozen=True):

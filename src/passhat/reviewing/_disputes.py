@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from passhat.facts import Grade, Status, TrialRecord
 
 
@@ -40,8 +38,3 @@ def _name(grade: Grade) -> str:
 
 def _says(grade: Grade) -> str:
     return f"{_name(grade)} says {'pass' if grade.passed else 'fail'}"
-
-
-def grade_of(grades: Sequence[Grade], grader: str) -> Grade | None:
-    """The grade of a name."""
-    return next((grade for grade in grades if grade.name == grader), None)

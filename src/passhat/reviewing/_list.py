@@ -8,11 +8,10 @@ from typing import Literal, get_args
 
 import msgspec
 
-from passhat.facts import TrialRecord, derive_seed, grouped, interleaved
-from passhat.reviewing._disputes import disputes, grade_of
+from passhat.facts import TrialKey, TrialRecord, derive_seed, grouped, interleaved
+from passhat.reviewing._disputes import disputes
 from passhat.reviewing._draw import spread
 from passhat.reviewing._errors import ReviewError
-from passhat.summary import TrialKey
 
 Kind = Literal["failed", "disputed", "passed", "random"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
@@ -106,10 +105,10 @@ class _Eligible:
         self.arms.add(record.arm)
         self.tasks.add(record.task)
         self.graders.update(grade.name for grade in record.grades)
-        key = (record.arm, record.task, record.trial)
+        key = record.key
         verdict = record.passed
         if self._grader:
-            grade = grade_of(record.grades, self._grader)
+            grade = record.grade(self._grader)
             if grade is None or grade.error is not None:
                 return
             verdict = grade.passed

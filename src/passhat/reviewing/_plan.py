@@ -12,11 +12,10 @@ from typing import Literal, TypeVar
 
 import msgspec
 
-from passhat.facts import Status, TrialRecord, derive_seed, grouped
+from passhat.facts import Status, TrialKey, TrialRecord, derive_seed, grouped
 from passhat.reviewing._draw import even_shares, spread
 from passhat.reviewing._errors import ReviewError
 from passhat.reviewing._list import ReadingItem
-from passhat.summary import TrialKey
 
 Allocation = Literal["proportional", "even"]
 Stratum = tuple[str, ...]
@@ -102,7 +101,7 @@ def sampling_plan(
     keys = _checked(n, by, readers, overlap)
     rng = random.Random(derive_seed(seed, "plan", run_id))
     stratum_of: dict[TrialKey, Stratum] = {
-        (record.arm, record.task, record.trial): tuple(key(record) for key in keys)
+        record.key: tuple(key(record) for key in keys)
         for record in records
         if record.counts and record.status not in _NOT_READABLE
     }

@@ -6,9 +6,8 @@ from collections.abc import Iterable, Sequence
 
 import msgspec
 
-from passhat.facts import Label
+from passhat.facts import Label, TrialKey
 from passhat.reviewing._list import ReadingItem
-from passhat.summary import TrialKey, key_of
 
 
 class Progress(msgspec.Struct, frozen=True):
@@ -25,6 +24,6 @@ class Progress(msgspec.Struct, frozen=True):
 
 def progress_of(items: Sequence[ReadingItem], labels: Iterable[Label], rater: str, *, grader: str = "") -> Progress:
     """What is left of a list for one rater. ``labels`` are those that stand, of anybody on anything."""
-    said: set[TrialKey] = {key_of(label) for label in labels if label.rater == rater and label.grader == grader}
+    said: set[TrialKey] = {label.key for label in labels if label.rater == rater and label.grader == grader}
     done = tuple(item for item in items if item.key in said)
     return Progress(done, tuple(item for item in items if item.key not in said))

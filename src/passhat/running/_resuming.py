@@ -73,7 +73,7 @@ def _grading_again(path: Path, setup: Setup, executor: Executor, waiting: PairSe
     from passhat.records import RunReader
 
     reader = RunReader(path)
-    records = (record for record in reader.trials() if (record.arm, record.task, record.trial) in waiting)
+    records = (record for record in reader.trials() if record.key in waiting)
     return GradingAgain(StoredTrials(reader, setup.tasks, executor, services=bool(setup.suite.services)), records)
 
 
@@ -84,7 +84,7 @@ def _look_back(path: Path, job: Job, to_grade: Collection[Status]) -> PairSet:
     reader, waiting = RunReader(path), PairSet()
     for record in reader.trials():
         if record.status in to_grade:
-            waiting.add((record.arm, record.task, record.trial))
+            waiting.add(record.key)
             job.board.add_waiting(record)
         else:
             job.board.add_earlier(record)

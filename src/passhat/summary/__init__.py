@@ -4,7 +4,7 @@ Everything that shows a result (terminal, JSON, Markdown, HTML, JUnit, the page,
 computes nothing of its own.
 """
 
-from passhat.summary._agreement import TrialKey, agreement, agreements, by_rater, key_of
+from passhat.summary._agreement import agreement, agreements, by_rater
 from passhat.summary._arm_looks import ArmCounts, ArmLook, arm_look, held_out_tasks, units_of
 from passhat.summary._earlier_looks import EarlierLooks, same_thing
 from passhat.summary._exit_codes import ExitCode
@@ -75,7 +75,6 @@ __all__ = [
     "TaskRow",
     "TaskVerdict",
     "TrialCounts",
-    "TrialKey",
     "UsageTotals",
     "agreement",
     "agreements",
@@ -89,7 +88,6 @@ __all__ = [
     "is_rate_of_an_agent",
     "judge_agreements",
     "judged_trials",
-    "key_of",
     "level_at",
     "quick_pass_at_1",
     "same_thing",

@@ -5,18 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from itertools import combinations
 
-from passhat.facts import Label
+from passhat.facts import Label, TrialKey
 from passhat.stats import cohen_kappa
 from passhat.summary._report import Agreement
 
 VERDICTS = ("pass", "fail", "unclear")
-TrialKey = tuple[str, str, int]
-"""Arm, task and number of a trial."""
-
-
-def key_of(label: Label) -> TrialKey:
-    """The trial that a label is about."""
-    return label.arm, label.task, label.trial
 
 
 def by_rater(labels: Iterable[Label], *, grader: str = "") -> dict[str, dict[TrialKey, Label]]:
@@ -24,7 +17,7 @@ def by_rater(labels: Iterable[Label], *, grader: str = "") -> dict[str, dict[Tri
     found: dict[str, dict[TrialKey, Label]] = {}
     for label in labels:
         if label.grader == grader:
-            found.setdefault(label.rater, {})[key_of(label)] = label
+            found.setdefault(label.rater, {})[label.key] = label
     return dict(sorted(found.items()))
 
 

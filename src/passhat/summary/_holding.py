@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from passhat.facts import Label, TrialRecord, is_about
-from passhat.summary._agreement import TrialKey, key_of
+from passhat.facts import Label, TrialKey, TrialRecord, is_about
 
 
 def starts(records: Iterable[TrialRecord]) -> dict[TrialKey, str]:
     """When each trial of a run began."""
-    return {(record.arm, record.task, record.trial): record.started for record in records}
+    return {record.key: record.started for record in records}
 
 
 def holding(labels: Iterable[Label], began: Mapping[TrialKey, str]) -> list[Label]:
@@ -21,4 +20,4 @@ def holding(labels: Iterable[Label], began: Mapping[TrialKey, str]) -> list[Labe
     >>> [label.trial for label in holding(said, times)]
     [0]
     """
-    return [label for label in labels if (when := began.get(key_of(label))) is not None and is_about(label, when)]
+    return [label for label in labels if (when := began.get(label.key)) is not None and is_about(label, when)]

@@ -45,8 +45,8 @@ def judge_agreements(
     [('tone', 10, 1.0, 0.8)]
     """
     said = standing(labels)
-    about = {(label.arm, label.task, label.trial) for label in said}
-    read = [each for each in records if (each.arm, each.task, each.trial) in about] if about else []
+    about = {label.key for label in said}
+    read = [each for each in records if each.key in about] if about else []
     names = dict.fromkeys(grade.name for record in read for grade in record.grades)
     rows = (_row(name, read, said, level) for name in names)
     return tuple(row for row in rows if row is not None)

@@ -8,12 +8,11 @@ from typing import Literal, NamedTuple
 
 import msgspec
 
-from passhat.facts import Grade, Label, Role, TrialRecord, standing
+from passhat.facts import Grade, Label, Role, TrialKey, TrialRecord, standing
 from passhat.summary._holding import holding
 
 PeopleSay = Literal["pass", "fail", "unclear", "tie"]
 _DRAWN = ("random", "weighted")
-_Key = tuple[str, str, int]
 
 
 class JudgeVersion(msgspec.Struct, frozen=True):
@@ -133,10 +132,10 @@ def judged_trials(records: Iterable[TrialRecord], labels: Iterable[Label], grade
     held: list[Label] = []
     for record in records:
         seen.update(dict.fromkeys(grade.name for grade in record.grades))
-        key = (record.arm, record.task, record.trial)
+        key = record.key
         said, of_all = (holding(group.get(key, ()), {key: record.started}) for group in (own, whole))
         held += said + of_all
-        grade = next((grade for grade in record.grades if grade.name == grader), None)
+        grade = record.grade(grader)
         if grade is None or not record.counts:
             continue
         if not said and of_all:
@@ -151,14 +150,14 @@ def judged_trials(records: Iterable[TrialRecord], labels: Iterable[Label], grade
     return JudgedTrials(tuple(kept), unknown, errors, other, len(trials) - len(kept), tuple(seen), tuple(held))
 
 
-def _by_trial(labels: Iterable[Label], grader: str) -> tuple[dict[_Key, list[Label]], dict[_Key, list[Label]]]:
+def _by_trial(labels: Iterable[Label], grader: str) -> tuple[dict[TrialKey, list[Label]], dict[TrialKey, list[Label]]]:
     """The labels of the criterion, and those of whole trials."""
-    own: dict[_Key, list[Label]] = {}
-    whole: dict[_Key, list[Label]] = {}
+    own: dict[TrialKey, list[Label]] = {}
+    whole: dict[TrialKey, list[Label]] = {}
     for label in standing(labels):
         if label.grader in ("", grader):
             group = own if label.grader else whole
-            group.setdefault((label.arm, label.task, label.trial), []).append(label)
+            group.setdefault(label.key, []).append(label)
     return own, whole
 
 

@@ -10,10 +10,9 @@ from typing import Literal, Protocol, get_args
 import msgspec
 
 from passhat.cli._reviewer._screen import Screen
-from passhat.facts import Fault, Label, TrialRecord
+from passhat.facts import Fault, Label, TrialKey, TrialRecord
 from passhat.reporting import TrialPage, clean
 from passhat.reviewing import ReadingItem, new_label
-from passhat.summary import TrialKey
 
 Verdict = Literal["pass", "fail", "unclear"]
 _VERDICTS: dict[str, Verdict] = {"p": "pass", "f": "fail", "u": "unclear"}
@@ -183,7 +182,8 @@ class Desk:
         record, name = self._sitting.records[self._item.key], self._sitting.grader
         if not name:
             return record.passed
-        return next((grade.passed for grade in record.grades if grade.name == name), None)
+        grade = record.grade(name)
+        return None if grade is None else grade.passed
 
     # ---- asking
 

@@ -12,11 +12,11 @@ import msgspec
 from passhat.cli._reviewer._desk import Desk, Sitting
 from passhat.cli._reviewer._keys import Keys, NoTerminal
 from passhat.cli._reviewer._screen import Screen
-from passhat.facts import Task, Transcript, TrialRecord, standing
+from passhat.facts import Task, Transcript, TrialKey, TrialRecord, standing
 from passhat.records import RecordError, append_labels, workspace_content
 from passhat.reporting import Look, TrialPage, clean, look_of, trial_page
 from passhat.reviewing import Progress, ReadingItem, progress_of
-from passhat.summary import ExitCode, TrialKey, holding, key_of, starts
+from passhat.summary import ExitCode, holding, starts
 
 if TYPE_CHECKING:
     from passhat.records import RunReader, WorkspaceContent
@@ -61,7 +61,7 @@ def sit(
         write=lambda label: append_labels(reader.path, [label]),
         grader=grader,
         blind=blind,
-        seen={key_of(label) for label in labels if label.rater == rater},
+        seen={label.key for label in labels if label.rater == rater},
     )
     try:
         with Screen(look) as screen, Keys() as keys:
@@ -76,7 +76,7 @@ def sit(
 
 def _records(reader: RunReader, wanted: set[TrialKey], grades: str | None) -> dict[TrialKey, TrialRecord]:
     """The records of some trials."""
-    keyed = (((record.arm, record.task, record.trial), record) for record in reader.trials(grades=grades))
+    keyed = ((record.key, record) for record in reader.trials(grades=grades))
     return {key: record for key, record in keyed if key in wanted}
 
 
