@@ -24,14 +24,17 @@ Record = Callable[..., Path]
 def record(tmp_path: Path) -> Record:
     """A finished run of one task with so many passes of 20 trials; its directory."""
 
-    def made(passes: int, *, day: int, task: str = "t", state: Any = "finished", **fields: Any) -> Path:
+    def made(
+        passes: int, *, day: int, task: str = "t", state: Any = "finished", ran: int = 20, **fields: Any
+    ) -> Path:
         facts: dict[str, Any] = {"suite": "shop", "model_source": "live", "tasks_hash": "h", "git": CLEAN}
         facts |= {"task_ids": (task,), "trials": 20, "gates": (GATE,), "started": f"2026-11-{day:02d}T10:00:00.000Z"}
         writer = RunWriter.create(Manifest(run_id="", **(facts | fields)), root=tmp_path)
-        good = random.Random(day).sample(range(20), passes)
-        for trial in range(20):
+        good = random.Random(day).sample(range(ran), passes)
+        for trial in range(ran):
             writer.append(TrialRecord(task=task, trial=trial, status=Status.COMPLETED, passed=trial in good), None)
-        writer.finish(state, seconds=1.0)
+        if state != "running":
+            writer.finish(state, seconds=1.0)
         writer.close()
         return writer.path
 
@@ -88,13 +91,44 @@ def test_a_gate_that_was_met_needs_no_other_look(record: Record) -> None:
         {"graders": {"policy": "new"}},
         {"model_requested": "openai/new"},
         {"model_source": "simulated"},
-        {"models_reported": {"gpt-5-2@x": 3}},
-        {"state": "interrupted"},
     ],
 )
 def test_runs_of_another_thing_are_no_looks(record: Record, other: dict[str, Any]) -> None:
     record(16, day=1, **other)
     assert judged(record(16, day=2)).looks == 1
+
+
+@pytest.mark.parametrize("state", ["interrupted", "stopped", "running"])
+def test_a_run_broken_off_when_it_looked_bad_is_a_look(record: Record, state: str) -> None:
+    record(9, day=1, state=state, trials=40, models_reported={})
+    row = judged(record(18, day=2, models_reported={"gpt-5-2@x": 3}))
+    assert (row.looks, row.verdict) == (2, "undecided")
+    assert "a run that was broken off is a look too" in row.message
+
+
+def test_a_run_broken_off_before_its_first_verdict_or_after_its_gate_was_met_is_no_look(record: Record) -> None:
+    record(0, day=1, state="interrupted", trials=40, ran=0)
+    record(40, day=2, state="interrupted", trials=41, ran=40)
+    assert judged(record(18, day=3)).looks == 1
+
+
+def test_an_agent_that_calls_no_model_is_the_same_agent_before_and_after_its_run_has_finished(record: Record) -> None:
+    record(9, day=1, state="interrupted", trials=40, source_planned="live")
+    assert judged(record(18, day=2, model_source="unseen", source_planned="live")).looks == 2
+
+
+def test_a_session_that_is_going_on_is_no_earlier_look_at_itself(record: Record, tmp_path: Path) -> None:
+    here = RunWriter.create(Manifest(run_id="", suite="shop", git=CLEAN), root=tmp_path)
+    here.append(TrialRecord(task="test_a", trial=0, status=Status.COMPLETED, passed=False), None)
+    assert EarlierLooks(Manifest(run_id="", suite="shop", git=CLEAN), tmp_path).at(GATE, task="test_a") == 1
+    here.close()
+    assert EarlierLooks(Manifest(run_id="", suite="shop", git=CLEAN), tmp_path).at(GATE, task="test_a") == 2
+
+
+def test_runs_that_other_models_answered_are_no_looks(record: Record) -> None:
+    record(16, day=1, models_reported={"gpt-5-2@x": 3})
+    assert judged(record(16, day=2, models_reported={"gpt-5-3@x": 3})).looks == 1
+    assert judged(record(16, day=3)).looks == 3  # who answered isn't known: it may be both
 
 
 def test_the_same_changes_or_files_are_the_same_code_and_unknown_changes_are_not(record: Record) -> None:

@@ -1,7 +1,12 @@
-"""How often a gate was asked of the same code before a run: each earlier run in which it wasn't met is a look at it."""
+"""How often a gate was asked of the same code before a run: each earlier run in which it wasn't met is a look at it.
+
+So is one that was broken off: its rate was there to be seen while it ran, and whoever stops what looks bad and starts
+again has looked.
+"""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
@@ -28,21 +33,38 @@ def same_code(run: Manifest) -> tuple[str, ...] | None:
 
 
 def same_thing(run: Manifest) -> tuple[object, ...] | None:
-    """What makes two runs of a suite looks at one thing: code, model, tasks, graders, arms. None where unknown."""
+    """What makes two runs of a suite looks at one thing: code, model, tasks, graders, arms. None where unknown.
+
+    Which model answered is told by `served` apart from this: a run that ended early, or that no model answered, may
+    not know it.
+    """
     code = same_code(run)
     if code is None:
         return None
     graders = tuple(sorted(run.graders.items()))
-    served = tuple(sorted({model.partition("@")[0] for model in run.models_reported}))
-    return *code, run.model_requested, run.model_source, served, run.tasks_hash, graders, run.arms
+    return *code, run.model_requested, _source(run), run.tasks_hash, graders, run.arms
+
+
+def served(run: Manifest) -> tuple[str, ...]:
+    """The models that answered, by the names that the provider gave; empty where none is known."""
+    return tuple(sorted({model.partition("@")[0] for model in run.models_reported}))
+
+
+def _source(run: Manifest) -> str:
+    """Who was to answer: an agent that calls no model is *live* until its run has finished, and *unseen* then."""
+    if run.model_source == "mixed":
+        return "mixed"
+    source = run.source_planned or run.model_source
+    return "live" if source == "unseen" else source
 
 
 class EarlierLooks:
     """The earlier runs below ``root`` that looked at the same thing as ``run``, read when they are needed.
 
-    A look is a finished run of the same suite, commit (with its uncommitted changes), model, tasks, graders and arms,
-    started before ``run``, in which the gate was not met: a gate that was met needs no other look. The verdict of each
-    is found again at its own share of the error.
+    A look is a run of the same suite, commit (with its uncommitted changes), model, tasks, graders and arms, started
+    before ``run``, in which the gate was not met: a gate that was met needs no other look. A run that hasn't finished,
+    and that isn't resumed, is one as soon as one of its trials has a verdict. The verdict of each is found again at its own
+    share of the error.
 
     A session of tests has gates of single tasks: ``at(gate, task=…)`` then judges that task's trials alone, among the
     runs of the same suite, code and requested model that have the task.
@@ -71,10 +93,14 @@ class EarlierLooks:
         for path, manifest in self._same(whole=task is None):
             if arm is not None and arm not in manifest.arms:
                 continue
+            records = self._read(path)
+            ended = manifest.state == "finished"
+            if not ended and all(record.passed is None for record in records):
+                continue  # nothing was seen of it
             if task is None:
                 (row,) = summarize(
                     manifest,
-                    self._read(path),
+                    records,
                     arm=arm,
                     ks=(1,),
                     gates=(gate,),
@@ -82,14 +108,14 @@ class EarlierLooks:
                     mix_sources=True,
                 ).gates
             else:
-                records = [record for record in self._read(path) if record.task == task]
+                records = [record for record in records if record.task == task]
                 if not records:
                     continue
                 alone = msgspec.structs.replace(manifest, task_ids=(task,), trials=len(records), counts=())
                 (row,) = summarize(
                     alone, records, arm=arm, ks=(), gates=(gate,), looks={str(gate): looks}, planned=len(records)
                 ).gates
-            looks += row.verdict in ("not met", "undecided")
+            looks += row.verdict in ("not met", "undecided") or (row.verdict == "incomplete" and not ended)
         return looks
 
     def of(self, gates: Iterable[Gate | str], *, arm: str | None = None) -> dict[str, int]:
@@ -104,7 +130,7 @@ class EarlierLooks:
         if self._runs is None:
             self._runs = [(path, each) for path, each in _earlier(this, self._find()) if same_code(each) == code]
         if whole:
-            return [(path, each) for path, each in self._runs if same_thing(each) == same_thing(this)]
+            return [(path, each) for path, each in self._runs if _alike(each, this)]
         return [(path, each) for path, each in self._runs if each.model_requested == this.model_requested]
 
     def _read(self, path: Path) -> list[TrialRecord]:
@@ -124,11 +150,25 @@ def _below(root: Path | str) -> list[tuple[Path, Manifest]]:
     return [(entry.path, entry.manifest) for entry in list_runs(root) if entry.manifest is not None]
 
 
+def _alike(one: Manifest, two: Manifest) -> bool:
+    """Whether two runs look at the same thing; where one doesn't know who answered, that makes no difference."""
+    names = {served(one), served(two)} - {()}
+    return len(names) < 2 and same_thing(one) == same_thing(two)
+
+
 def _earlier(this: Manifest, runs: Iterable[tuple[Path, Manifest]]) -> list[tuple[Path, Manifest]]:
-    """The finished runs of the same suite that started before, oldest first."""
-    found = [each for each in runs if each[1].suite == this.suite and each[1].state == "finished"]
-    before = [each for each in found if _when(each[1]) < _when(this) and each[1].run_id != this.run_id]
+    """The runs of the same suite that started before, oldest first."""
+    found = [each for each in runs if each[1].suite == this.suite and each[1].run_id != this.run_id]
+    before = [each for each in found if _when(each[1]) < _when(this) and not (this.run_id == "" and _is_ours(*each))]
     return sorted(before, key=lambda each: _when(each[1]))
+
+
+def _is_ours(path: Path, run: Manifest) -> bool:
+    """Whether this process is writing a run: then it is the one that is going on, and no earlier one."""
+    if run.state != "running":
+        return False
+    holder = RunReader(path).writer
+    return holder is not None and holder.pid == os.getpid()
 
 
 def _when(run: Manifest) -> tuple[bool, str, str]:

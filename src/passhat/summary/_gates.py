@@ -51,7 +51,8 @@ class GateJudge:
             if looks > 1:
                 message += (
                     f". Look {looks} at this gate, at its share of the error: all looks together would meet a bar that "
-                    f"the agent only just misses up to {error * 100:.2g} % of the time"
+                    f"the agent only just misses up to {error * 100:.2g} % of the time (a run that was broken off is a "
+                    "look too)"
                 )
             return GateRow(str(gate), verdict, bound, looks, estimate, level, message, error)
 
