@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from passhat.calibrating import _words
-from passhat.calibrating._quality import ends
 from passhat.calibrating._refusing import (
     HERE,
     SAMPLE,
@@ -47,7 +46,7 @@ def correct(asked: Asked) -> Correction:
     """Correct the judge's rate, or say why that can't be done."""
     judged = asked.judged
     passed, total = sum(each.trial.judge for each in judged), len(judged)
-    raw = Estimate(passed / total, ends(wilson(passed, total, level=asked.level)), None, "Wilson of the verdicts")
+    raw = Estimate(passed / total, wilson(passed, total, level=asked.level).ends, None, "Wilson of the verdicts")
     people = None if asked.elsewhere else _people(asked)
     found = _refused(asked) or _corrected(asked, raw, people)
     if isinstance(found, Correction):
@@ -82,7 +81,7 @@ def _people(asked: Asked) -> Estimate | None:
         return None
     passes = sum(each.passes for each in read)
     known = clopper_pearson(passes, len(read), level=asked.level)
-    return Estimate(passes / len(read), ends(known), None, known.method)
+    return Estimate(passes / len(read), known.ends, None, known.method)
 
 
 def _corrected(asked: Asked, raw: Estimate, people: Estimate | None) -> Correction | Refusal:
@@ -99,8 +98,8 @@ def _corrected(asked: Asked, raw: Estimate, people: Estimate | None) -> Correcti
             return by_task
         these = by_task.interval
     spread = asked.population and len({each.trial.task for each in asked.judged}) >= MIN_TASKS_POPULATION
-    like_these = None if isinstance(by_task, Refusal) or not spread else ends(by_task.interval)
-    corrected = Estimate(item.estimate, ends(these), like_these, these.method)
+    like_these = None if isinstance(by_task, Refusal) or not spread else by_task.interval.ends
+    corrected = Estimate(item.estimate, these.ends, like_these, these.method)
     too_many, too_few = _errors(asked, item.estimate)
     found = Correction(
         judged=len(asked.judged),

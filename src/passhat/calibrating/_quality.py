@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from passhat.calibrating._result import Quality, Share
-from passhat.calibrating._robustness_result import Range
 from passhat.calibrating._weights import Cell, Weighed, effective_row, effective_table, full_table, plain, table_of
-from passhat.stats import Interval, cohen_kappa, judge_quality, wilson
+from passhat.stats import cohen_kappa, judge_quality, wilson
 
 
 def quality_of(weighed: Sequence[Weighed], level: float) -> Quality:
@@ -34,15 +33,10 @@ def quality_of(weighed: Sequence[Weighed], level: float) -> Quality:
         precision_fail=_share(ff, pf, level),
         agreement=_share(agreed, differed, level),
         kappa=None if kappa is None else kappa.kappa,
-        kappa_interval=None if kappa is None else ends(kappa.interval),
+        kappa_interval=None if kappa is None else kappa.interval.ends,
         better_than_chance=known.better_than_chance,
         weighted=weighted,
     )
-
-
-def ends(interval: Interval) -> Range:
-    """The two ends."""
-    return interval.low, interval.high
 
 
 def _share(part: Cell, other: Cell, level: float) -> Share:

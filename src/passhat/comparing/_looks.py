@@ -11,9 +11,9 @@ import msgspec
 from passhat.comparing._lift import rounded
 from passhat.comparing._pairs import Pairs
 from passhat.comparing._result import Claim, Lift, LookFacts, Verdict
-from passhat.comparing._verdict import Judge
+from passhat.comparing._verdict import Judge, p_text
 from passhat.stats import Look
-from passhat.summary import ArmCounts, ArmLook, Finding, Report, arm_look
+from passhat.summary import ArmLook, Finding, Report, arm_look, held_out_tasks
 
 
 class Looked(NamedTuple):
@@ -33,7 +33,7 @@ def could_stop(before: Report, after: Report) -> bool:
 def looked(before: Report, pairs: Pairs, lift: Lift, judge: Judge) -> Looked | None:
     """The first look that shows the difference, else the last one that was reached; None where no batch was."""
     run = before.run
-    rows = {pair.task: _counts(pair.counts(), pair.before.missing, pair.after.missing) for pair in pairs.pairs}
+    rows = {pair.task: pair.both for pair in pairs.pairs}
     units = {pair.task: pair.unit for pair in pairs.pairs}
     reached = {*rows, *(each.task for each in pairs.blocked)}
     bounded = all(pair.bounded for pair in pairs.pairs)
@@ -48,15 +48,8 @@ def looked(before: Report, pairs: Pairs, lift: Lift, judge: Judge) -> Looked | N
     return None if last is None else _of(last, lift, judge, stopped=len(reached) < _planned(before))
 
 
-def _counts(counts: tuple[int, int, int, int], missing1: int, missing2: int) -> ArmCounts:
-    n1, c1, n2, c2 = counts
-    return ArmCounts(n1, c1, missing1, n2, c2, missing2)
-
-
 def _planned(report: Report) -> int:
     """How many tasks the comparison would have had in full."""
-    from passhat.summary import held_out_tasks
-
     return len(held_out_tasks(report.run))
 
 
@@ -76,14 +69,14 @@ def _claim(look: Look) -> Claim:
 
 
 def look_text(facts: LookFacts) -> str:
-    """The look, as the beginning of a sentence; ``{p}`` stands for its p value.
+    """The look, as the beginning of a sentence.
 
     >>> look_text(LookFacts(2, 4, 20, 40, 0.0004, 0.0042, True))
-    'look 2 of 4, after 20 of 40 tasks, {p}, boundary p < .0042'
+    'look 2 of 4, after 20 of 40 tasks, p < .001, boundary p < .0042'
     """
     bound = f"{facts.boundary:.2g}".removeprefix("0")
     after = f"after {facts.tasks} of {facts.planned} tasks"
-    return f"look {facts.look} of {facts.looks}, {after}, {{p}}, boundary p < {bound}"
+    return f"look {facts.look} of {facts.looks}, {after}, {p_text(facts.p)}, boundary p < {bound}"
 
 
 def stopped_findings(reports: Sequence[Report], facts: LookFacts | None) -> list[Finding]:

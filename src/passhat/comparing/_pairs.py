@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from passhat.comparing._result import Blocked, TaskPair
-from passhat.summary import Report, TaskRow, unit_keys
+from passhat.summary import ArmCounts, Report, TaskRow, unit_keys
 
 World = Literal["counted", "worst", "best"]
 """As counted; or as bad, or as good, for the candidate as the trials without a verdict allow."""
@@ -27,13 +27,15 @@ class Pair:
         """The task's id."""
         return self.before.task
 
+    @property
+    def both(self) -> ArmCounts:
+        """The counts of both sides."""
+        one, two = self.before, self.after
+        return ArmCounts(one.n, one.c, one.missing, two.n, two.c, two.missing)
+
     def counts(self, world: World = "counted") -> tuple[int, int, int, int]:
         """(trials, passed) before, then after."""
-        one, two = self.before, self.after
-        if world == "counted" or not self.bounded:
-            return one.n, one.c, two.n, two.c
-        lost_one, lost_two = (0, two.missing) if world == "best" else (one.missing, 0)
-        return one.n + one.missing, one.c + lost_one, two.n + two.missing, two.c + lost_two
+        return self.both.counts(world if self.bounded else "counted")
 
     @property
     def difference(self) -> float:

@@ -116,7 +116,7 @@ def message_of(
     worlds: Sequence[Verdict],
     at: str = "",
 ) -> str:
-    """The verdict as a sentence or two; ``at`` says at which look it was reached."""
+    """The verdict as a sentence or two; ``at`` says at which look it was reached, with its p value."""
     if lift is None:
         return "nothing to compare: no task has a verdict on both sides"
     claim = judge.claim(lift)
@@ -130,7 +130,7 @@ def message_of(
     low, high = (points(end) for end in claim.interval)
     where = f"{points(lift.estimate)} points on {judge.of}, between {low} and {high} ({p_text(claim.p)})"
     if at:
-        where = f"{at.format(p=p_text(claim.p))}: {points(lift.estimate)} points, between {low} and {high} at all looks"
+        where = f"{at}: {points(lift.estimate)} points, between {low} and {high} at all looks"
     if verdict == "no difference":
         return f"no difference larger than {judge.small * 100:g} points: {where}"
     if verdict == "can't tell":

@@ -101,3 +101,8 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True):
     judge_usage: Usage | None = None  # what judges spent, beside ``usage``
     seconds: float | None = None
     resumed: int = 0
+
+    @property
+    def main_arm(self) -> str:
+        """The baseline; without one the first arm."""
+        return self.baseline if self.baseline is not None and self.baseline in self.arms else self.arms[0]

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from passhat.history._collect import Found
-from passhat.history._points import counts_of, held_out, main_arm
+from passhat.history._points import counts_of, held_out
 from passhat.history._result import Change, Changes
 from passhat.stats import changed_tasks
 
 
 def changes(before: Found, after: Found, error: float) -> Changes:
     """Name tasks at a false-discovery rate of ``error``, among those that are the same in both runs."""
-    one, two = (held_out(each.manifest, counts_of(each), main_arm(each.manifest)) for each in (before, after))
+    one, two = (held_out(each.manifest, counts_of(each), each.manifest.main_arm) for each in (before, after))
     old, new = before.manifest.task_hashes, after.manifest.task_hashes
     redefined = [task for task in one if task in two and old.get(task) != new.get(task)]
     shared = [task for task in one if task in two and task not in redefined]

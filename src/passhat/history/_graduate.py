@@ -12,7 +12,7 @@ import msgspec
 
 from passhat.history._collect import Found
 from passhat.history._errors import HistoryError
-from passhat.history._points import counts_of, main_arm
+from passhat.history._points import counts_of
 from passhat.stats import clopper_pearson, smallest_all_pass
 
 BAR, LAST = 0.8, 3
@@ -62,7 +62,7 @@ def task_records(
     for each in taken:
         if each.manifest.graders != graders or each.manifest.model_source == "mixed":
             continue
-        arm = main_arm(each.manifest)
+        arm = each.manifest.main_arm
         for count in counts_of(each):
             same = each.manifest.task_hashes.get(count.task) == hashes.get(count.task)
             if count.arm == arm and count.task in tally and same:

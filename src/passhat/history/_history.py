@@ -10,7 +10,7 @@ from passhat.history._changes import changes
 from passhat.history._collect import Found, collect
 from passhat.history._errors import HistoryError
 from passhat.history._judges import judge_findings, judge_points
-from passhat.history._points import commit_of, main_arm, point, stale_against
+from passhat.history._points import commit_of, point, stale_against
 from passhat.history._reruns import reruns
 from passhat.history._result import History
 from passhat.summary import Finding
@@ -42,7 +42,7 @@ def history(
         for arm in each.manifest.arms
     )
     judges = judge_points(found, level)
-    comparable = [each for each in found[:-1] if main_arm(each.manifest) == main_arm(newest.manifest)]
+    comparable = [each for each in found[:-1] if each.manifest.main_arm == newest.manifest.main_arm]
     return History(
         suite=suite,
         level=level,

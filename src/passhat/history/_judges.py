@@ -33,11 +33,13 @@ def judge_findings(points: Sequence[JudgePoint], error: float) -> Iterator[Findi
     tested: list[tuple[JudgePoint, JudgePoint, int, float]] = []
     for grader in dict.fromkeys(point.agreement.grader for point in points):
         mine = [point for point in points if point.agreement.grader == grader]
-        for before, after in [mine[-2:]] if len(mine) > 1 else []:
-            for place, (_, row, _, _) in enumerate(_RATES):
-                (c1, n1), (c2, n2) = (_counts(each.agreement, row) for each in (before, after))
-                if n1 and n2:
-                    tested.append((before, after, place, boschloo(n1, c1, n2, c2)))
+        if len(mine) < 2:
+            continue
+        before, after = mine[-2:]
+        for place, (_, row, _, _) in enumerate(_RATES):
+            (c1, n1), (c2, n2) = (_counts(each.agreement, row) for each in (before, after))
+            if n1 and n2:
+                tested.append((before, after, place, boschloo(n1, c1, n2, c2)))
     for (before, after, place, _), q in zip(tested, adjust_p([p for *_, p in tested]), strict=True):
         if q <= error:
             name, row, verb, people = _RATES[place]

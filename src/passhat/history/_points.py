@@ -70,11 +70,6 @@ def commit_of(run: Manifest) -> str | None:
     return None if run.git is None else run.git.commit + "+" * run.git.dirty
 
 
-def main_arm(run: Manifest) -> str:
-    """The baseline, or the only arm."""
-    return run.baseline if run.baseline in run.arms and run.baseline is not None else run.arms[0]
-
-
 def stale_against(run: Manifest, newest: Manifest) -> str:
     """Why a run doesn't measure what the newest does; empty when it does, as far as the manifests tell."""
     reasons = []

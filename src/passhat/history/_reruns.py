@@ -8,7 +8,6 @@ import msgspec
 
 from passhat.facts import TrialRecord
 from passhat.history._collect import Found
-from passhat.history._points import main_arm
 from passhat.history._result import Reruns
 from passhat.records import RunReader
 from passhat.summary import EarlierLooks, GateRow, same_thing, summarize
@@ -26,7 +25,7 @@ def reruns(found: Sequence[Found], level: float) -> tuple[Reruns, ...]:
 
 def _pooled(group: Sequence[Found], level: float) -> Reruns:
     newest = group[-1].manifest
-    arm = main_arm(newest)
+    arm = newest.main_arm
     looks = EarlierLooks.among(newest, group).of(newest.gates, arm=arm)
     trials = sum(each.manifest.trials for each in group)
     whole = msgspec.structs.replace(newest, trials=trials, counts=(), arms=(arm,))

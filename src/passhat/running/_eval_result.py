@@ -162,8 +162,8 @@ class EvalResult:
             tasks=self.tasks,
             pass_at_1=self.pass_at_1,
             pass_hat_k=self.pass_hat_k,
-            pass_at_1_interval=_ends(self.interval("pass@1")),
-            pass_hat_k_interval=_ends(self.interval("pass^k")),
+            pass_at_1_interval=self.interval("pass@1").ends,
+            pass_hat_k_interval=self.interval("pass^k").ends,
             passhat=self.passhat,
             trials=len(self.trials),
             missing=self.missing,
@@ -190,10 +190,6 @@ class EvalResult:
         if self.failures:
             lines.append("failed: " + ", ".join(f"{kind} {count}" for kind, count in self.failures.items()))
         return "\n".join([*lines, *(f"note: {note}" for note in self.notes)])
-
-
-def _ends(interval: Interval) -> tuple[float, float]:
-    return (interval.low, interval.high)
 
 
 def rates_of(counts: Sequence[TaskResult], k: int) -> Rates:

@@ -30,6 +30,11 @@ class Interval:
     level: float = 0.95
     side: Side = "both"
 
+    @property
+    def ends(self) -> tuple[float, float]:
+        """Both ends, as they are stored."""
+        return self.low, self.high
+
     def __iter__(self) -> Iterator[float]:
         yield self.low
         yield self.high

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from array import array
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 
 from passhat.facts import RULES, Counts, Status, TrialRecord
@@ -38,17 +38,7 @@ class Amounts:
         self._unseen = unseen
         self._values: dict[tuple[str, str], _Values] = {}
 
-    def watching(self, records: Iterable[TrialRecord], arm: str) -> Iterable[TrialRecord]:
-        """The records themselves, with those of an arm seen as they pass."""
-        return records if not self._names else self._watched(records, arm)
-
-    def _watched(self, records: Iterable[TrialRecord], arm: str) -> Iterable[TrialRecord]:
-        for record in records:
-            if record.arm == arm:
-                self._see(record)
-            yield record
-
-    def _see(self, record: TrialRecord) -> None:
+    def see(self, record: TrialRecord) -> None:
         """Keep a trial's amounts. One that its environment spoiled says nothing of the agent."""
         if RULES[record.status].counts not in (Counts.MISSING, Counts.NOT_PLANNED):
             for name in self._names:
@@ -62,17 +52,10 @@ class Amounts:
     def of(self, name: str, tasks: Sequence[TaskTally]) -> tuple[list[float], list[float], int]:
         """Values of the tasks' trials: known ones, known subtotals, and the number of planned trials without any."""
         rows = [self._values.get((name, task.task), _Values()) for task in tasks]
-        known, least = ([value for row in rows for value in part(row)] for part in (_known, _least))
+        known = [value for row in rows for value in row.known]
+        least = [value for row in rows for value in row.least]
         planned = sum(task.planned for task in tasks)
         return known, least, max(0, planned - len(known) - len(least))
-
-
-def _known(values: _Values) -> Sequence[float]:
-    return values.known
-
-
-def _least(values: _Values) -> Sequence[float]:
-    return values.least
 
 
 def _taken(record: TrialRecord, name: str) -> tuple[float | None, bool]:

@@ -20,14 +20,19 @@ class ArmCounts(NamedTuple):
     c2: int
     missing2: int
 
-    def difference(self, world: str) -> float | None:
-        """The candidate's rate minus the baseline's, as counted, or at worst or best for the candidate."""
+    def counts(self, world: str = "counted") -> tuple[int, int, int, int]:
+        """(trials, passed) in the baseline and the candidate: as counted, or at worst or best for the candidate."""
+        if world == "counted":
+            return self.n1, self.c1, self.n2, self.c2
+        lost1, lost2 = (0, self.missing2) if world == "best" else (self.missing1, 0)
+        return self.n1 + self.missing1, self.c1 + lost1, self.n2 + self.missing2, self.c2 + lost2
+
+    def difference(self, world: str = "counted") -> float | None:
+        """The candidate's rate minus the baseline's; None unless there is a verdict in both."""
         if not self.n1 or not self.n2:
             return None
-        if world == "counted":
-            return self.c2 / self.n2 - self.c1 / self.n1
-        lost1, lost2 = (0, self.missing2) if world == "best" else (self.missing1, 0)
-        return (self.c2 + lost2) / (self.n2 + self.missing2) - (self.c1 + lost1) / (self.n1 + self.missing1)
+        n1, c1, n2, c2 = self.counts(world)
+        return c2 / n2 - c1 / n1
 
 
 class ArmLook(NamedTuple):

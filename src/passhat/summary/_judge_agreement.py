@@ -9,6 +9,7 @@ import msgspec
 from passhat.facts import Label, TrialRecord, standing
 from passhat.stats import judge_quality
 from passhat.summary._people import JudgeVersion, judged_trials
+from passhat.summary._rates import ends
 from passhat.summary._report import Range
 
 Table = tuple[tuple[int, int], tuple[int, int]]
@@ -64,17 +65,10 @@ def _row(grader: str, records: Sequence[TrialRecord], labels: Sequence[Label], l
         drawn=sum(each.drawn for each in clear),
         table=found.table,
         sensitivity=quality.sensitivity,
-        sensitivity_interval=_ends(quality.sensitivity_interval),
+        sensitivity_interval=ends(quality.sensitivity_interval),
         specificity=quality.specificity,
-        specificity_interval=_ends(quality.specificity_interval),
+        specificity_interval=ends(quality.specificity_interval),
         kappa=None if quality.kappa is None else quality.kappa.kappa,
-        kappa_interval=None if quality.kappa is None else _ends(quality.kappa.interval),
+        kappa_interval=None if quality.kappa is None else quality.kappa.interval.ends,
         versions=tuple(dict.fromkeys(each.version for each in clear)),
     )
-
-
-def _ends(interval: Iterable[float] | None) -> Range | None:
-    if interval is None:
-        return None
-    low, high = interval
-    return low, high

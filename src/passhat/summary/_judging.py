@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
 
 from passhat.facts import Grade, Judged, Manifest, TrialRecord
 from passhat.summary._report import Example, JudgeRow, Judging
@@ -54,21 +53,15 @@ class _OneJudge:
 
 
 class JudgeTally:
-    """Watches the records go by, in memory that grows with the number of judges."""
+    """Counts trial by trial, in memory that grows with the number of judges."""
 
     def __init__(self) -> None:
         self._spend = Spend()
         self._reported: Counter[str] = Counter()
         self._judges: dict[str, _OneJudge] = {}
 
-    def watching(self, records: Iterable[TrialRecord], arm: str) -> Iterator[TrialRecord]:
-        """The records themselves, with those of an arm seen as they pass."""
-        for record in records:
-            if record.arm == arm:
-                self._see(record)
-            yield record
-
-    def _see(self, record: TrialRecord) -> None:
+    def see(self, record: TrialRecord) -> None:
+        """Count what judges said of a trial, and spent on it."""
         if record.judge_usage.model_calls:
             self._spend.add(record.judge_usage)
         for grade in record.grades:

@@ -100,7 +100,7 @@ class Table:
 
 def ends(interval: Interval | None) -> Range | None:
     """An interval as it is stored."""
-    return None if interval is None else (interval.low, interval.high)
+    return None if interval is None else interval.ends
 
 
 def method(these: Interval, like: Interval | None) -> str:

@@ -76,14 +76,16 @@ def summarize(
     policy = _policy(missing or manifest.missing_policy)
     fails = _undecided_fails(manifest, undecided)
     level = manifest.level if level is None else level
-    parsed = [
-        Gate.parse(gate) if isinstance(gate, str) else gate for gate in (manifest.gates if gates is None else gates)
-    ]
+    given = manifest.gates if gates is None else gates
+    parsed = [Gate.parse(gate) if isinstance(gate, str) else gate for gate in given]
     watch = ((label.task, label.trial) for label in labels or ())
     tally = Tally(manifest, arm=_arm(manifest, arm), policy=policy, watch=watch)
     amounts = Amounts(kept_amounts(parsed), unseen=manifest.model_source == "unseen")
     judges = JudgeTally()
-    tally.add_all(judges.watching(amounts.watching(records, tally.arm), tally.arm))
+    for record in records:
+        if tally.add(record):
+            amounts.see(record)
+            judges.see(record)
     tally.finish(planned)
 
     headline = _headline(tally, manifest, policy)
@@ -177,7 +179,7 @@ def _undecided_fails(manifest: Manifest, word: str | None) -> bool:
 
 def _arm(manifest: Manifest, asked: str | None) -> str:
     if asked is None:
-        return manifest.baseline if manifest.baseline in manifest.arms else manifest.arms[0]
+        return manifest.main_arm
     if asked not in manifest.arms:
         raise ValueError(f"arm={asked!r}: the run has {', '.join(map(repr, manifest.arms))}")
     return asked

@@ -178,13 +178,16 @@ class Tally:
         family = facts.task_families.get(task, record.family if record else None)
         return TaskTally(task, split, family, facts.task_tags.get(task, record.tags if record else ()))
 
-    def add_all(self, records: Iterable[TrialRecord]) -> None:
-        """Count every record. Raises ValueError for a trial that occurs twice or has a negative number."""
-        for record in records:
-            if record.arm == self.arm:
-                self._add(record)
-            else:
-                self.other_arms[record.arm] += 1
+    def add(self, record: TrialRecord) -> bool:
+        """Count a record. Whether it is of the arm; of the others only the number is kept.
+
+        Raises ValueError for a trial that occurs twice or has a negative number.
+        """
+        if record.arm != self.arm:
+            self.other_arms[record.arm] += 1
+            return False
+        self._add(record)
+        return True
 
     def _add(self, record: TrialRecord) -> None:
         task = self.tasks.get(record.task)
