@@ -11,7 +11,7 @@ import click
 
 from passhat.cli import _options as options
 from passhat.cli._found import judge_of, suite_of
-from passhat.cli._reports import aside, terminal
+from passhat.cli._reports import aside, print_json, terminal
 
 if TYPE_CHECKING:
     from passhat.calibrating import Labelled, Robustness
@@ -97,7 +97,7 @@ def command(run: str, root: Path, source: str | None, as_json: bool, **given: An
     if as_json:
         import msgspec
 
-        click.echo(msgspec.json.format(found.to_json()).decode())
+        print_json(msgspec.Raw(found.to_json()))
     else:
         from passhat.reporting import render_calibration
 

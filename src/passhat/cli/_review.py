@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, get_args
 import click
 
 from passhat.cli import _options as options
-from passhat.cli._reports import called, terminal
+from passhat.cli._reports import called, print_json, terminal
 from passhat.facts import Fault
 
 if TYPE_CHECKING:
@@ -169,7 +169,7 @@ def _show_agreement(reader: RunReader, grader: str, *, as_json: bool, run: str) 
     labels = holding(reader.labels(), starts(reader.trials()))
     pairs = rater_agreement(labels, tags=tags, grader=grader)
     if as_json:
-        _print_json({"schema": 1, "run": reader.run_id, "grader": grader, "pairs": pairs})
+        print_json({"schema": 1, "run": reader.run_id, "grader": grader, "pairs": pairs})
     else:
         from passhat.reporting import render_raters
 
@@ -183,7 +183,7 @@ def _show_list(reader: RunReader, items: list[ReadingItem], rater: str, grader: 
 
     labels = holding(reader.labels(), starts(reader.trials()))
     progress = progress_of(items, labels, rater, grader=grader)
-    _print_json(
+    print_json(
         {
             "schema": 1,
             "run": reader.run_id,
@@ -195,12 +195,6 @@ def _show_list(reader: RunReader, items: list[ReadingItem], rater: str, grader: 
         }
     )
     return 0
-
-
-def _print_json(data: Any) -> None:
-    import msgspec
-
-    click.echo(msgspec.json.format(msgspec.json.encode(data)).decode())
 
 
 def _sit(reader: RunReader, items: list[ReadingItem], rater: str, given: dict[str, Any], run: str) -> int:
