@@ -200,6 +200,9 @@ def test_unknown_telemetry_is_never_zero() -> None:
     both = Usage.total([Usage(1, 10, None, 5), Usage(2)])
     assert (both.model_calls, both.tokens, both.partial, both.dollars) == (3, 15, True, None)
     assert not Usage.total([Usage(1, 10), Usage(1, 5)]).partial
+    mixed = Usage.total([Usage(input_tokens=10, output_tokens=5), Usage(unsplit_tokens=7)])
+    assert (mixed.tokens, mixed.tokens_whole) == (22, True)
+    assert not Usage.total([Usage(input_tokens=10), Usage(unsplit_tokens=7)]).tokens_whole
 
 
 def test_missing_and_not_planned_are_different_things() -> None:

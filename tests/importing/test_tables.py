@@ -10,9 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from passhat.comparing import compare
 from passhat.facts import Status, Usage
 from passhat.importing import ImportedTable, TableError, read_table
 from passhat.stats import pass_hat_k
+from passhat.summary import summarize
 
 SHARED = Path(os.environ.get("PASSHAT_SHARED_DATA", Path(__file__).parents[3] / "shared" / "data"))
 
@@ -107,9 +109,26 @@ def test_everything_that_a_table_may_tell_is_kept(tmp_path: Path) -> None:
     assert read.manifest.task_families == {"a": "f1"}
 
 
+def test_totals_of_tokens_are_compared_and_are_no_lower_bounds(tmp_path: Path) -> None:
+    file = tmp_path / "t.csv"
+    file.write_text("task,trial,passed,tokens\na,0,1,100\na,1,1,110\nb,0,1,50\nb,1,0,60\n")
+    read = read_table(file)
+    report = summarize(read.manifest, read.records, planned=0, gates=("p90 tokens <= 500",))
+    assert (report.usage.tokens, report.usage.partial) == (320, ())
+    assert report.gates[0].estimate == 110
+    assert compare(report, report, names=["a", "b"]).candidates[0].telemetry["tokens"].pairs == 2
+
+
+def test_what_a_total_leaves_of_a_known_part_is_the_other_part(tmp_path: Path) -> None:
+    read = table(tmp_path, "task,passed,tokens,input_tokens\na,1,120,100\nb,1,120,\nc,1,,100\n")
+    assert [record.usage.output_tokens for record in read.records] == [20, None, None]
+    assert [record.usage.tokens_whole for record in read.records] == [True, True, False]
+
+
 def test_a_total_of_tokens_is_a_total(tmp_path: Path) -> None:
     read = table(tmp_path, "task,passed,tokens,model\na,1,120,x\na,1,,y\n")
     assert [record.usage.tokens for record in read.records] == [120, None]
+    assert (read.records[0].usage.tokens_whole, read.records[0].usage.input_tokens) == (True, None)
     assert read.manifest.model_requested is None
 
 

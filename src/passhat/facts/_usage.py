@@ -7,11 +7,14 @@ from typing import Any
 
 import msgspec
 
+_SPLIT = ("input_tokens", "output_tokens")
+
 
 class Usage(msgspec.Struct, frozen=True, omit_defaults=True):
     """What was spent. None is *unknown*, never 0; ``partial`` marks a sum in which some parts were unknown.
 
-    ``input_tokens`` includes ``cached_tokens``; ``output_tokens`` includes ``reasoning_tokens``.
+    ``input_tokens`` includes ``cached_tokens``; ``output_tokens`` includes ``reasoning_tokens``. ``unsplit_tokens`` are
+    those of which only the total is known, as in a table with one column for tokens; they are in neither of the two.
 
     >>> both = Usage.total([Usage(1, 10, 0, 5, 0), Usage(1)])
     >>> both.model_calls, both.tokens, both.partial, both.dollars
@@ -25,13 +28,22 @@ class Usage(msgspec.Struct, frozen=True, omit_defaults=True):
     reasoning_tokens: int | None = None
     dollars: float | None = None
     partial: bool = False
+    unsplit_tokens: int | None = None
 
     @property
     def tokens(self) -> int | None:
-        """Input plus output tokens; None when neither is known."""
-        if self.input_tokens is None and self.output_tokens is None:
-            return None
-        return (self.input_tokens or 0) + (self.output_tokens or 0)
+        """All tokens that are known; None when none is."""
+        known = [n for n in (self.input_tokens, self.output_tokens, self.unsplit_tokens) if n is not None]
+        return sum(known) if known else None
+
+    @property
+    def tokens_whole(self) -> bool:
+        """Whether ``tokens`` is all of them: a total, or both what went in and what came out."""
+        return not self.partial and (self._total_only or None not in (self.input_tokens, self.output_tokens))
+
+    @property
+    def _total_only(self) -> bool:
+        return self.unsplit_tokens is not None and self.input_tokens is None and self.output_tokens is None
 
     @classmethod
     def total(cls, parts: Iterable[Usage]) -> Usage:
@@ -43,7 +55,10 @@ class Usage(msgspec.Struct, frozen=True, omit_defaults=True):
         sums: dict[str, Any] = {}
         partial = any(part.partial for part in parts)
         for name in ("input_tokens", "cached_tokens", "output_tokens", "reasoning_tokens", "dollars"):
-            known = [value for part in parts if (value := getattr(part, name)) is not None]
+            values = [getattr(part, name) for part in parts if not (name in _SPLIT and part._total_only)]
+            known = [value for value in values if value is not None]
             sums[name] = sum(known) if known else None
-            partial = partial or 0 < len(known) < len(parts)
+            partial = partial or 0 < len(known) < len(values)
+        unsplit = [part.unsplit_tokens for part in parts if part.unsplit_tokens is not None]
+        sums["unsplit_tokens"] = sum(unsplit) if unsplit else None
         return cls(model_calls=sum(part.model_calls for part in parts), partial=partial, **sums)

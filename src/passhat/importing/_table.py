@@ -108,12 +108,16 @@ class _RowReader:
         tokens = self._value(row, "tokens", _values.whole)
         spent_in = self._value(row, "input_tokens", _values.whole)
         spent_out = self._value(row, "output_tokens", _values.whole)
-        if spent_in is None and spent_out is None:
-            spent_in = tokens  # a total whose parts aren't known
+        if tokens is not None and spent_in is not None and spent_out is None and tokens >= spent_in:
+            spent_out = tokens - spent_in
+        elif tokens is not None and spent_out is not None and spent_in is None and tokens >= spent_out:
+            spent_in = tokens - spent_out
+        split = spent_in is not None or spent_out is not None
         return Usage(
             model_calls=self._value(row, "model_calls", _values.whole) or 0,
             input_tokens=spent_in,
             output_tokens=spent_out,
+            unsplit_tokens=None if split else tokens,
             dollars=self._value(row, "dollars", self._amount),
         )
 

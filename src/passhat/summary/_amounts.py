@@ -67,11 +67,12 @@ def _taken(record: TrialRecord, name: str) -> tuple[float | None, bool]:
     usages = [record.usage, *(attempt.usage for attempt in record.attempts)]
     if name == "model_calls":
         return float(sum(usage.model_calls for usage in usages)), True
-    values = [getattr(usage, name) for usage in usages if usage.model_calls or getattr(usage, name) is not None]
-    known = [value for value in values if value is not None]
+    telling = [usage for usage in usages if usage.model_calls or getattr(usage, name) is not None]
+    known = [value for usage in telling if (value := getattr(usage, name)) is not None]
     if not known:
         return None, False
-    return math.fsum(known), len(known) == len(values) and not any(usage.partial for usage in usages)
+    whole = not any(usage.partial or (name == "tokens" and not usage.tokens_whole) for usage in telling)
+    return math.fsum(known), whole and len(known) == len(telling)
 
 
 def judge_percentile(gate: Gate, amounts: Amounts, tasks: Sequence[TaskTally], level: float) -> Judged:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from passhat.facts import Usage
 
-FIELDS = ("input_tokens", "cached_tokens", "output_tokens", "reasoning_tokens", "dollars")
+FIELDS = ("input_tokens", "cached_tokens", "output_tokens", "reasoning_tokens", "dollars", "tokens")
 
 
 class Spend:
@@ -31,7 +31,7 @@ class Spend:
                 continue
             self.sums[name] += value
             self.known[name] += 1
-            if usage.partial:
+            if usage.partial or (name == "tokens" and not usage.tokens_whole):
                 self.partial.add(name)
 
     def merge(self, other: Spend) -> None:
@@ -49,9 +49,8 @@ class Spend:
 
     @property
     def tokens(self) -> int | None:
-        """Input plus output tokens, None when neither is known."""
-        parts = [self.whole("input_tokens"), self.whole("output_tokens")]
-        return None if parts == [None, None] else sum(part or 0 for part in parts)
+        """All tokens that are known, None when no part knew any."""
+        return self.whole("tokens")
 
     @property
     def dollars(self) -> float | None:
@@ -61,7 +60,4 @@ class Spend:
     @property
     def partial_names(self) -> tuple[str, ...]:
         """The sums that are known subtotals only."""
-        mixed = {name for name in FIELDS if self.known[name] and (self.unknown[name] or name in self.partial)}
-        one_sided = (self.whole("input_tokens") is None) != (self.whole("output_tokens") is None)
-        tokens = {"tokens"} if one_sided or mixed & {"input_tokens", "output_tokens"} else set()
-        return tuple(name for name in (*FIELDS, "tokens") if name in mixed | tokens)
+        return tuple(name for name in FIELDS if self.known[name] and (self.unknown[name] or name in self.partial))
