@@ -24,18 +24,34 @@ NOW = datetime(2026, 12, 1, tzinfo=UTC)
 HASHES = {f"t{place}": "h" for place in range(8)}
 
 
-def record(root: Path, passes: list[int], n: int, *, day: int = 1, **fields: Any) -> str:
-    """A finished run of tasks t0, t1 … with so many passes of n trials each; its id."""
+def record(
+    root: Path,
+    passes: list[int],
+    n: int,
+    *,
+    day: int = 1,
+    not_needed: int = 0,
+    killed: bool = False,
+    arm: str = "",
+    **fields: Any,
+) -> str:
+    """A finished run of tasks t0, t1 … with so many passes of n trials each; its id. Some more weren't needed."""
     facts: dict[str, Any] = {"suite": "shop", "model_source": "live", "task_hashes": HASHES, "tasks_hash": "h"}
-    facts |= {"task_ids": tuple(f"t{place}" for place in range(len(passes))), "trials": n}
+    facts |= {"task_ids": tuple(f"t{place}" for place in range(len(passes) + not_needed)), "trials": n}
     facts["started"] = f"2026-11-{day:02d}T10:00:00.000Z"
     writer = RunWriter.create(Manifest(run_id="", **(facts | fields)), root=root)
     for place, c in enumerate(passes):
         good = random.Random(f"{place} {day}").sample(range(n), c)  # in no order: trials don't depend on each other
         for trial in range(n):
             passed = trial in good
-            writer.append(TrialRecord(task=f"t{place}", trial=trial, status=Status.COMPLETED, passed=passed), None)
-    writer.finish("finished", seconds=1.0)
+            ended = TrialRecord(task=f"t{place}", trial=trial, arm=arm, status=Status.COMPLETED, passed=passed)
+            writer.append(ended, None)
+    for place in range(len(passes), len(passes) + not_needed):
+        for trial in range(n):
+            spared = TrialRecord(task=f"t{place}", trial=trial, arm=arm, status=Status.NOT_NEEDED, passed=None)
+            writer.append(spared, None)
+    if not killed:
+        writer.finish("finished", seconds=1.0)
     writer.close()
     return writer.path.name
 
@@ -81,7 +97,7 @@ def test_runs_from_many_machines_are_found_once_wherever_they_lie(tmp_path: Path
 
 
 def test_an_undecided_gate_run_again_until_green_is_counted_as_looks(tmp_path: Path) -> None:
-    same = {"git": GitState("c0ffee", False), "gates": ("pass@1 >= 0.7",)}
+    same: dict[str, Any] = {"git": GitState("c0ffee", False), "gates": ("pass@1 >= 0.7",)}
     passes = [[5, 5, 4, 5, 5, 5, 4, 5], [5, 5, 5, 5, 5, 4, 5, 5], [6] * 8]
     for day, each in enumerate(passes, start=1):
         record(tmp_path, each, 6, day=day, **same)
@@ -99,7 +115,7 @@ def test_an_undecided_gate_run_again_until_green_is_counted_as_looks(tmp_path: P
 
 
 def test_a_run_whose_gate_was_met_is_no_look_for_those_after_it_as_in_their_own_reports(tmp_path: Path) -> None:
-    same = {"git": GitState("c0ffee", False), "gates": ("pass@1 >= 0.7",)}
+    same: dict[str, Any] = {"git": GitState("c0ffee", False), "gates": ("pass@1 >= 0.7",)}
     for day, each in enumerate([[6] * 8, [4] * 8, [6] * 8], start=1):
         record(tmp_path, each, 6, day=day, **same)
     (group,) = history("shop", [tmp_path], now=NOW).reruns
@@ -114,6 +130,62 @@ def test_runs_that_met_their_gates_are_pooled_without_a_word_of_error(tmp_path: 
     (group,) = history("shop", [tmp_path], now=NOW).reruns
     assert (group.gates[0].looks, group.gates[0].level) == (1, 0.95)
     assert "% of the time" not in group.message
+
+
+def test_runs_with_the_same_seed_and_answers_are_one_for_pooling(tmp_path: Path) -> None:
+    same: dict[str, Any] = {"git": GitState("c0ffee", False), "seed": 3}
+    for _ in range(3):
+        record(tmp_path, [4] * 8, 6, day=1, **same)
+    (group,) = history("shop", [tmp_path], now=NOW).reruns
+    (alone,) = {point.these_tasks for point in history("shop", [tmp_path], now=NOW).runs}
+    assert (group.trials, len(group.repeats), group.these_tasks) == (48, 2, alone)
+    assert "3 runs of one commit (2 with the seed and the answers of an earlier one" in group.message
+    record(tmp_path, [4] * 8, 6, day=2, **same)  # other answers to the same seed: a live model
+    assert history("shop", [tmp_path], now=NOW).reruns[0].trials == 96
+
+
+def test_a_simulated_model_says_nothing_new_to_the_same_seed(tmp_path: Path) -> None:
+    same: dict[str, Any] = {"git": GitState("c0ffee", False), "model_source": "simulated"}
+    for day, seed in enumerate([3, 3, 4], start=1):
+        record(tmp_path, [4] * 8, 6, day=day, seed=seed, **same)
+    (group,) = history("shop", [tmp_path], now=NOW).reruns
+    assert (group.trials, len(group.repeats)) == (96, 1)
+
+
+def test_a_run_that_stopped_early_is_marked_not_pooled_and_its_untried_tasks_are_not_gone(tmp_path: Path) -> None:
+    same: dict[str, Any] = {"git": GitState("c0ffee", False), "stop": "when-decided"}
+    for day in (1, 2):
+        record(tmp_path, [6] * 8, 6, day=day, **same)
+    record(tmp_path, [6] * 5, 6, day=3, not_needed=3, **same)
+    found = history("shop", [tmp_path], now=NOW)
+    assert [point.left_out for point in found.runs] == [0, 0, 18]
+    assert found.since_last is not None
+    assert (found.since_last.removed, found.since_last.unmeasured) == ((), ("t5", "t6", "t7"))
+    assert [len(group.runs) for group in found.reruns] == [2]
+    assert "1 of 3 runs stopped early" in next(row.message for row in found.findings if row.rule == "stopped-early")
+    text = render_history(found)
+    assert "stopped early" in text
+    assert "gone" not in text
+
+
+def test_a_run_whose_writer_was_killed_was_interrupted_and_is_a_look(tmp_path: Path) -> None:
+    same: dict[str, Any] = {"git": GitState("c0ffee", False), "gates": ("pass@1 >= 0.7",)}
+    record(tmp_path, [2] * 8, 6, day=1, killed=True, **same)
+    for day in (2, 3):
+        record(tmp_path, [6] * 8, 6, day=day, **same)
+    found = history("shop", [tmp_path], now=NOW)
+    assert [point.state for point in found.runs] == ["interrupted", "finished", "finished"]
+    assert [entry.manifest.state for entry in list_runs(tmp_path) if entry.manifest][-1] == "interrupted"
+    assert (len(found.reruns[0].runs), found.reruns[0].gates[0].looks) == (2, 2)
+
+
+def test_arms_are_not_cut_beside_an_empty_column(tmp_path: Path) -> None:
+    record(tmp_path, [3] * 8, 6, arms=("current",), arm="current", host="a")
+    record(tmp_path, [3] * 8, 6, arms=("current",), arm="current", host="b", stop="when-decided", not_needed=1)
+    for width in (60, 80):
+        text = render_history(history("shop", [tmp_path], now=NOW), width=width)
+        assert "current  " in text
+        assert "commit" not in text
 
 
 def test_results_are_called_stale_by_age_by_tasks_and_by_the_model_served(tmp_path: Path) -> None:

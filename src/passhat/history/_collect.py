@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from passhat.facts import Manifest
 from passhat.history._errors import HistoryError
-from passhat.records import RecordError, RunReader
+from passhat.records import RecordError, manifest_now
 
 _DEPTH = 4
 
@@ -32,7 +32,7 @@ def collect(suite: str, roots: Iterable[Path | str]) -> tuple[list[Found], list[
     others: set[str] = set()
     for folder in (folder for place in places for folder in _folders(place, _DEPTH)):
         try:
-            manifest = RunReader(folder).manifest
+            manifest = manifest_now(folder)
         except RecordError as error:
             problems.append(str(error))
             continue

@@ -10,7 +10,7 @@ from passhat.history._changes import changes
 from passhat.history._collect import Found, collect
 from passhat.history._errors import HistoryError
 from passhat.history._judges import judge_findings, judge_points
-from passhat.history._points import commit_of, point, stale_against
+from passhat.history._points import commit_of, left_out, point, stale_against
 from passhat.history._reruns import reruns
 from passhat.history._result import History
 from passhat.summary import Finding
@@ -90,6 +90,13 @@ def _findings(
         yield from _outdated(newest.task_hashes, current)
     if newest.state != "finished":
         yield Finding("unfinished", "warning", f"the newest run is {newest.state}: its rates are of what it got to")
+    stopped = [each for each in found if left_out(each)]
+    if stopped:
+        text = (
+            f"{len(stopped)} of {len(found)} runs stopped early, once their verdict was certain: their rates are no "
+            "estimates, and they aren't taken together with others"
+        )
+        yield Finding("stopped-early", "warning", text)
     yield from _models(found)
 
 

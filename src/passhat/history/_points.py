@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from passhat.facts import Manifest, TaskCount
+from passhat.facts import Manifest, Status, TaskCount
 from passhat.history._collect import Found
 from passhat.history._result import Point
 from passhat.records import RunReader
@@ -20,6 +20,13 @@ def counts_of(found: Found) -> tuple[TaskCount, ...]:
             row[2 if record.passed is None else 0] += 1
             row[1] += record.passed is True
     return tuple(TaskCount(task, n, c, missing, arm) for (arm, task), (n, c, missing) in tally.items())
+
+
+def left_out(found: Found) -> int:
+    """How many trials a run didn't need, because it could stop early: what it measured is then no estimate."""
+    if found.manifest.stop == "full":
+        return 0
+    return sum(record.status is Status.NOT_NEEDED for record in RunReader(found.path).trials())
 
 
 def held_out(manifest: Manifest, counts: tuple[TaskCount, ...], arm: str) -> dict[str, tuple[int, int]]:
@@ -57,6 +64,7 @@ def point(found: Found, arm: str, level: float, stale: str) -> Point:
         tasks=len(rows),
         trials=sum(n for n, _ in rows.values()),
         missing=sum(count.missing for count in counts if count.arm == arm),
+        left_out=left_out(found),
         pass_at_1=rate,
         these_tasks=these,
         tasks_like_these=like,

@@ -8,28 +8,38 @@ import msgspec
 
 from passhat.facts import TrialRecord
 from passhat.history._collect import Found
+from passhat.history._points import left_out
 from passhat.history._result import Reruns
 from passhat.records import RunReader
-from passhat.summary import EarlierLooks, GateRow, same_thing, summarize
+from passhat.summary import EarlierLooks, GateRow, same_thing, served, summarize
+
+_SAME_ANSWERS = ("scripted", "simulated", "replayed")
+"""Models that say the same again to the same seed: such a run has nothing new, however often it is made."""
 
 
 def reruns(found: Sequence[Found], level: float) -> tuple[Reruns, ...]:
-    """Groups of two or more runs of one commit, model, set of tasks and graders, oldest first."""
+    """Groups of two or more whole runs of one commit, model, set of tasks and graders, oldest first.
+
+    Runs that were broken off, or that stopped early because their verdict was certain, are in none: what they happened
+    to have then is no estimate. As looks they count.
+    """
     groups: dict[tuple[object, ...], list[Found]] = {}
     for each in found:
-        key = same_thing(each.manifest)
-        if key is not None and each.manifest.git is not None:
-            groups.setdefault(key, []).append(each)
-    return tuple(_pooled(group, level) for group in groups.values() if len(group) > 1)
+        run = each.manifest
+        key = same_thing(run)
+        if key is not None and run.git is not None and run.state == "finished" and not left_out(each):
+            groups.setdefault((*key, served(run)), []).append(each)
+    return tuple(_pooled(group, found, level) for group in groups.values() if len(group) > 1)
 
 
-def _pooled(group: Sequence[Found], level: float) -> Reruns:
+def _pooled(group: Sequence[Found], found: Sequence[Found], level: float) -> Reruns:
     newest = group[-1].manifest
     arm = newest.main_arm
-    looks = EarlierLooks.among(newest, group).of(newest.gates, arm=arm)
-    trials = sum(each.manifest.trials for each in group)
+    looks = EarlierLooks.among(newest, found).of(newest.gates, arm=arm)
+    fresh, repeats = _parted(group, arm)
+    trials = sum(each.manifest.trials for each in fresh)
     whole = msgspec.structs.replace(newest, trials=trials, counts=(), arms=(arm,))
-    report = summarize(whole, _renumbered(group, arm), arm=arm, level=level, ks=(1,), looks=looks)
+    report = summarize(whole, _renumbered(fresh, arm), arm=arm, level=level, ks=(1,), looks=looks)
     rate = report.rate(1)
     return Reruns(
         commit=newest.git.commit if newest.git else "",
@@ -38,8 +48,28 @@ def _pooled(group: Sequence[Found], level: float) -> Reruns:
         pass_at_1=report.pass_at_1,
         these_tasks=None if rate is None else rate.these_tasks,
         gates=report.gates,
-        message=_message(len(group), report.gates),
+        message=_message(len(group), len(repeats), report.gates),
+        repeats=tuple(each.manifest.run_id for each in repeats),
     )
+
+
+def _parted(group: Sequence[Found], arm: str) -> tuple[list[Found], list[Found]]:
+    """The runs that say something new, and those that only say again what one before them said."""
+    fresh: list[Found] = []
+    repeats: list[Found] = []
+    known: set[tuple[int, object]] = set()
+    for each in group:
+        run = each.manifest
+        said = run.model_source if run.model_source in _SAME_ANSWERS else _outcomes(each, arm)
+        (repeats if (run.seed, said) in known else fresh).append(each)
+        known.add((run.seed, said))
+    return fresh, repeats
+
+
+def _outcomes(found: Found, arm: str) -> frozenset[tuple[object, ...]]:
+    """What each trial came to, its transcript included where there is one."""
+    records = (record for record in RunReader(found.path).trials() if record.arm == arm)
+    return frozenset((each.task, each.trial, each.passed, each.score, each.fingerprint) for each in records)
 
 
 def _renumbered(group: Sequence[Found], arm: str) -> Iterator[TrialRecord]:
@@ -52,8 +82,10 @@ def _renumbered(group: Sequence[Found], arm: str) -> Iterator[TrialRecord]:
         offset += each.manifest.trials
 
 
-def _message(runs: int, gates: Sequence[GateRow]) -> str:
+def _message(runs: int, repeats: int, gates: Sequence[GateRow]) -> str:
     said = f"{runs} runs of one commit"
+    if repeats:
+        said += f" ({repeats} with the seed and the answers of an earlier one: no new evidence, so not counted again)"
     if not gates:
         return f"{said}: their trials are pooled"
     verdicts = ", ".join(f"{row.gate} {row.verdict}{f' (look {row.looks})' * (row.looks > 1)}" for row in gates)

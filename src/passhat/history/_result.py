@@ -17,6 +17,8 @@ class Point(msgspec.Struct, frozen=True, kw_only=True):
     """One run, or one arm of it: pass@1 with both intervals. ``commit`` ends in "+" when the tree was dirty.
 
     ``stale`` says why the run doesn't measure what the newest one does (other tasks, other graders), if it doesn't.
+    ``left_out`` is the number of trials that the run, all arms together, didn't need once its verdict was certain:
+    where it isn't 0 the rate is no estimate.
     """
 
     run: str
@@ -32,6 +34,7 @@ class Point(msgspec.Struct, frozen=True, kw_only=True):
     tasks: int
     trials: int
     missing: int
+    left_out: int
     pass_at_1: float | None
     these_tasks: Range | None
     tasks_like_these: Range | None
@@ -59,7 +62,11 @@ class Change(msgspec.Struct, frozen=True):
 
 
 class Changes(msgspec.Struct, frozen=True, kw_only=True):
-    """What changed between two runs, over the ``shared`` tasks that both measured and that are still the same."""
+    """What changed between two runs, over the ``shared`` tasks that both measured and that are still the same.
+
+    ``added`` and ``removed`` tasks are in one of the two suites only; ``unmeasured`` ones are in both, and one of the
+    runs has no verdict on them.
+    """
 
     before: str
     after: str
@@ -67,16 +74,18 @@ class Changes(msgspec.Struct, frozen=True, kw_only=True):
     redefined: tuple[str, ...]
     added: tuple[str, ...]
     removed: tuple[str, ...]
+    unmeasured: tuple[str, ...]
     tasks: tuple[Change, ...]
     note: str
 
 
 class Reruns(msgspec.Struct, frozen=True, kw_only=True):
-    """Runs of one commit, model, set of tasks and graders, taken together.
+    """Finished runs of one commit, model, set of tasks and graders, taken together.
 
-    ``gates`` are judged over all their trials, at the look that the newest run is: each earlier run in which a gate
-    wasn't met was one. A row's ``error`` is the chance that any of its looks meets a bar that the agent only just
-    misses.
+    ``repeats`` are those of ``runs`` that say nothing new: they have the seed of an earlier one, and its outcomes or a
+    model that gives the same answers again. Their trials aren't counted twice. ``gates`` are judged over all trials
+    that count, at the look that the newest run is: each earlier run in which a gate wasn't met was one. A row's
+    ``error`` is the chance that any of its looks meets a bar that the agent only just misses.
     """
 
     commit: str
@@ -86,6 +95,7 @@ class Reruns(msgspec.Struct, frozen=True, kw_only=True):
     these_tasks: Range | None
     gates: tuple[GateRow, ...]
     message: str
+    repeats: tuple[str, ...] = ()
 
 
 class History(msgspec.Struct, frozen=True, kw_only=True):

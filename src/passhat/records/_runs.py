@@ -8,7 +8,8 @@ import msgspec
 
 from passhat.facts import Manifest
 from passhat.records._errors import RecordError, RunNotFound, disk_error
-from passhat.records._format import MANIFEST, read_manifest
+from passhat.records._format import LOCK, MANIFEST, read_manifest
+from passhat.records._lock import holder_of
 
 
 class RunEntry(msgspec.Struct, frozen=True):
@@ -25,7 +26,10 @@ class RunEntry(msgspec.Struct, frozen=True):
 
 
 def list_runs(root: Path | str = ".passhat") -> list[RunEntry]:
-    """All runs below ``root``, newest first, from their ``run.json`` alone; broken ones have a ``problem``."""
+    """All runs below ``root``, newest first, from their ``run.json``; broken ones have a ``problem``.
+
+    A run whose writer was killed is *interrupted*, whatever its ``run.json`` says.
+    """
     return sorted((_entry(path) for path in _folders(Path(root))), key=_age, reverse=True)
 
 
@@ -66,9 +70,20 @@ def _folders(root: Path) -> list[Path]:
         raise disk_error(error, root / "runs") from error
 
 
+def manifest_now(path: Path) -> Manifest:
+    """The manifest of a run as things stand: one that says it is running, and that nobody writes, was interrupted.
+
+    Raises `RecordError`.
+    """
+    manifest = read_manifest(path)
+    if manifest.state != "running" or holder_of(path / LOCK) is not None:
+        return manifest
+    return msgspec.structs.replace(manifest, state="interrupted")
+
+
 def _entry(path: Path) -> RunEntry:
     try:
-        return RunEntry(path, read_manifest(path))
+        return RunEntry(path, manifest_now(path))
     except RecordError as error:
         return RunEntry(path, problem=str(error))
 

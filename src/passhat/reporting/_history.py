@@ -44,8 +44,9 @@ def _runs(page: Page, history: History, shown: tuple[Point, ...]) -> None:
     arms = any(point.arm for point in shown)
     models = len({_model(point) for point in history.runs}) > 1
     hosts = len({point.host for point in history.runs}) > 1
-    columns = [Column("when (UTC)"), Column("arm", shrinks=True, most=14, least=6)][: 1 + arms]
-    columns += [Column("commit", drops=2)]
+    commits = any(point.commit for point in shown)
+    columns = [Column("when (UTC)")] + [Column("arm", shrinks=True, most=14, least=14)] * arms
+    columns += [Column("commit", drops=2)] * commits
     columns += [Column("model", shrinks=True, most=24, least=10, drops=1)] * models
     columns += [Column("host", shrinks=True, most=14, least=6, drops=6)] * hosts
     columns += [
@@ -53,15 +54,15 @@ def _runs(page: Page, history: History, shown: tuple[Point, ...]) -> None:
         Column("these tasks", "right"),
         Column(scale(_BAR), drops=4),
     ]
-    columns += [Column("size", drops=5), Column("", shrinks=True, most=40, least=8)]
-    page.columns(columns, [_row(point, arms=arms, models=models, hosts=hosts) for point in shown])
+    columns += [Column("size", drops=5), Column("", shrinks=True, most=40, least=24)]
+    page.columns(columns, [_row(point, arms=arms, commits=commits, models=models, hosts=hosts) for point in shown])
 
 
-def _row(point: Point, *, arms: bool, models: bool, hosts: bool) -> list[Cell]:
+def _row(point: Point, *, arms: bool, commits: bool, models: bool, hosts: bool) -> list[Cell]:
     cells: list[Cell] = [point.started[:16].replace("T", " ") or clean(point.run, 16)]
     cells += [clean(point.arm, 60)] * arms
     commit = "" if point.commit is None else point.commit[:7] + "+" * point.commit.endswith("+")
-    cells += [commit]
+    cells += [commit] * commits
     cells += [clean(_model(point), 60)] * models
     cells += [clean(point.host, 60)] * hosts
     cells += [
@@ -70,9 +71,10 @@ def _row(point: Point, *, arms: bool, models: bool, hosts: bool) -> list[Cell]:
         Text(bar(point.pass_at_1, point.these_tasks, _BAR), DIM),
     ]
     size = f"{point.tasks}×{round(point.trials / point.tasks)}" if point.tasks else ""
-    said = [point.stale] if point.stale else []
-    said += [f"{point.missing} missing"] * bool(point.missing)
+    said = ["stopped early"] * bool(point.left_out)
     said += [point.state] * (point.state != "finished")
+    said += [f"{point.missing} missing"] * bool(point.missing)
+    said += [point.stale] if point.stale else []
     return [*cells, size, Text(", ".join(said), WARN)]
 
 
@@ -108,7 +110,12 @@ def _changes(page: Page, changes: Changes, title: str) -> None:
         page.line(("no task can be named as changed", DIM), indent=2)
     if changes.note:
         page.line((changes.note, WARN), indent=2)
-    for label, names in (("redefined", changes.redefined), ("new", changes.added), ("gone", changes.removed)):
+    for label, names in (
+        ("redefined", changes.redefined),
+        ("new", changes.added),
+        ("gone", changes.removed),
+        ("not tried in one of them", changes.unmeasured),
+    ):
         if names:
             more = f" and {len(names) - 5} more" if len(names) > 5 else ""
             page.bullet(f"{label:<9}", DIM, ", ".join(clean(name, 40) for name in names[:5]) + more)

@@ -6,7 +6,7 @@ computes nothing of its own.
 
 from passhat.summary._agreement import agreement, agreements, by_rater
 from passhat.summary._arm_looks import ArmCounts, ArmLook, arm_look, held_out_tasks, units_of
-from passhat.summary._earlier_looks import EarlierLooks, same_thing
+from passhat.summary._earlier_looks import EarlierLooks, same_thing, served
 from passhat.summary._exit_codes import ExitCode
 from passhat.summary._gates import Feasibility, gate_feasibility
 from passhat.summary._holding import holding, starts
@@ -91,6 +91,7 @@ __all__ = [
     "level_at",
     "quick_pass_at_1",
     "same_thing",
+    "served",
     "settle",
     "starts",
     "summarize",
