@@ -67,7 +67,7 @@ def test_an_alternative_whose_step_cannot_be_carried_out_is_named(audited: Audit
     assert message.startswith("pay-101: alternative 1 fails: KeyError")
     short = audited(till, tasks=with_alternatives(till, [SAY, pay(20)]))
     (message,) = told(short)["reference-unrealised"]
-    assert message == "pay-101: 1 steps of the alternative 1 were never carried out: pay"
+    assert message == "pay-101: 1 step of alternative 1 was never carried out: pay"
 
 
 def paid_10_or_20(trial: FinishedTrial) -> Grade:

@@ -47,6 +47,30 @@ def test_an_error_ends_with_1(passhat: Call, sums: Callable[[str], str]) -> None
     assert "reference-fails" in done.stdout
 
 
+def test_the_last_line_counts_what_was_found_and_says_how_it_ends(passhat: Call, sums: Callable[[str], str]) -> None:
+    assert passhat("audit", sums("four")).stdout.endswith("\nno error, no warning: exit code 0\n")
+    done = passhat("audit", sums("five"), "--strict")
+    assert done.stdout.endswith("\n1 error, no warning: exit code 1\n")
+
+
+def test_a_warning_ends_with_1_when_it_is_asked_to(passhat: Call, sums: Callable[[str], str], folder: Path) -> None:
+    path = sums("four")
+    file = folder / path
+    file.write_text(file.read_text().replace('Task("b", input="two and two?"', 'Task("b", input="two  AND two?"'))
+    file.write_text(file.read_text().replace("]\nsuite", ', Task("c", input="two and two?", expected="four")]\nsuite'))
+    lax, strict = passhat("audit", path), passhat("audit", path, "--strict")
+    assert lax.stdout.endswith("\nno error, 2 warnings: exit code 0 (1 with --strict)\n")
+    assert strict.stdout.endswith("\nno error, 2 warnings: exit code 1\n")
+    assert (lax.returncode, strict.returncode) == (0, 1)
+    assert json.loads(passhat("audit", path, "--strict", "--json").stdout)["exit_code"] == 1
+
+
+def test_strict_has_no_warnings_to_count_where_leaks_are_looked_for(passhat: Call, sums: Callable[[str], str]) -> None:
+    done = passhat("audit", sums("four"), "--leaks", "--strict")
+    assert done.returncode == 2
+    assert "--strict" in done.stderr
+
+
 def test_json_has_the_whole_audit(passhat: Call, sums: Callable[[str], str]) -> None:
     done = passhat("audit", sums("four"), "--json", "--times", "2", "--seed", "7")
     found = json.loads(done.stdout)

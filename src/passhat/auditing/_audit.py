@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -24,6 +24,7 @@ from passhat.auditing._plays_rules import (
 from passhat.auditing._rules import AuditError, AuditFinding, finding, settle
 from passhat.auditing._steps import Mutator
 from passhat.auditing._text_rules import task_findings
+from passhat.facts import Role
 from passhat.running import entrance, own_loop
 from passhat.summary import ExitCode
 
@@ -65,9 +66,19 @@ class Audit(msgspec.Struct, frozen=True):
         return sum(each.severity == "error" and each.allowed is None for each in self.findings)
 
     @property
+    def warnings(self) -> int:
+        """How many warnings weren't allowed."""
+        return sum(each.severity == "warning" and each.allowed is None for each in self.findings)
+
+    @property
     def exit_code(self) -> ExitCode:
         """1 when there is an error that the suite doesn't allow."""
         return ExitCode.GATE_NOT_MET if self.errors else ExitCode.FINE
+
+    @property
+    def strict_exit_code(self) -> ExitCode:
+        """1 when there is an error or a warning that the suite doesn't allow."""
+        return ExitCode.GATE_NOT_MET if self.errors or self.warnings else ExitCode.FINE
 
 
 def audit(
@@ -127,12 +138,21 @@ def audit(
 
     with own_loop() as loop:
         plays = loop.run(known())
-        others = [*flaky_findings(plays), *(elsewhere_findings(suite, plays, seed=seed) if elsewhere else ())]
+        others = list(flaky_findings(plays))
+        if elsewhere:
+            told = {name for each in others for name in each.graders}
+            others += elsewhere_findings(suite, plays, seed=seed, flaky=told)
         ignored = _unsteady(others, bench.graders)
+        flaky = {name: role for name, role in _roles(plays).items() if name in ignored}
         plays = [each.without(ignored) for each in plays]
         loop.run(changed(plays, ignored))
     others += earlier_findings(suite, tasks, root) if root is not None else ()
-    return _conclude(suite, bench, plays, times, others)
+    return _conclude(suite, bench, plays, times, others, flaky)
+
+
+def _roles(plays: Sequence[TaskPlays]) -> dict[str, Role]:
+    """The role of each grader, by its name."""
+    return {grade.name: grade.role for each in plays for play in each.all() for grade in play.grades}
 
 
 def _unsteady(found: Sequence[AuditFinding], graders: Sequence[str]) -> set[str]:
@@ -147,8 +167,13 @@ def _hidden(suite: Suite) -> frozenset[str]:
     return frozenset.intersection(*(frozenset(getattr(agent, "hidden", ())) for agent in agents))
 
 
-_PASSES = ("stand-in-passes", "mutant-survives", "weak-graders", "argument-unjudged", "order-blind")
+_PASSES = ("stand-in-passes", "mutant-survives", "weak-graders", "argument-unjudged", "fact-unjudged", "order-blind")
 """What is said because something passed: a grader that wasn't asked may fail it."""
+
+
+def _in_order(bench: Bench, scores: Sequence[GraderScore]) -> tuple[GraderScore, ...]:
+    """As the suite lists its graders."""
+    return tuple(sorted(scores, key=lambda each: bench.graders.index(each.grader)))
 
 
 def _refuse_judges_alone(suite: Suite) -> None:
@@ -159,7 +184,14 @@ def _refuse_judges_alone(suite: Suite) -> None:
         )
 
 
-def _conclude(suite: Suite, bench: Bench, plays: list[TaskPlays], times: int, others: list[AuditFinding]) -> Audit:
+def _conclude(
+    suite: Suite,
+    bench: Bench,
+    plays: list[TaskPlays],
+    times: int,
+    others: list[AuditFinding],
+    flaky: Mapping[str, Role],
+) -> Audit:
     mutation = Mutation(plays)
     found = [
         *reference_findings(plays, player=suite.reference is not None),
@@ -190,7 +222,7 @@ def _conclude(suite: Suite, bench: Bench, plays: list[TaskPlays], times: int, ot
             not_realised=len(mutation.with_verdict("not realised")),
             score=mutation.score,
         ),
-        graders=mutation.graders(),
+        graders=_in_order(bench, [*mutation.graders(), *(GraderScore(*each, "flaky") for each in flaky.items())]),
         equivalents=mutation.equivalents(),
         alternatives=sum(len(each.alternatives) for each in plays),
         findings=settle(found, tuple(dict(suite.allow).items())),

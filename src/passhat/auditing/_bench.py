@@ -59,8 +59,14 @@ class Played:
         """Why it didn't pass, in a line."""
         if self.error is not None:
             return " ".join(f"{self.error.type or self.error.kind}: {self.error.message}".split())
-        reasons = [f"{grade.name}: {grade.error or grade.reason or 'failed'}" for grade in self.stopped_by]
+        reasons = [f"{grade.name}: {_in_a_line(grade.error or grade.reason or 'failed')}" for grade in self.stopped_by]
         return " ".join("; ".join(reasons).split()) or self.status.value
+
+
+def _in_a_line(reason: str) -> str:
+    """The lines of a reason, a semicolon between those that don't lead to the next."""
+    lines = [line.strip() for line in reason.splitlines() if line.strip()]
+    return " ".join(line if line.endswith((":", ";", ",")) else f"{line};" for line in lines).rstrip(";")
 
 
 class Bench:

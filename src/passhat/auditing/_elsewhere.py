@@ -7,7 +7,7 @@ import subprocess
 import sys
 import tempfile
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,7 +15,8 @@ import msgspec
 
 from passhat.auditing._bench import Bench, Played
 from passhat.auditing._plays import TaskPlays, playing
-from passhat.auditing._rules import AuditFinding, finding
+from passhat.auditing._plays_rules import always_refused
+from passhat.auditing._rules import AuditFinding, finding, some
 from passhat.facts import Task
 from passhat.graders import source_version
 
@@ -32,8 +33,13 @@ class Elsewhere(msgspec.Struct, frozen=True):
     verdicts: dict[str, dict[str, list[bool | None]]]
 
 
-def elsewhere_findings(suite: Suite, plays: Sequence[TaskPlays], *, seed: int) -> Iterator[AuditFinding]:
-    """Graders whose verdict on a reference, or on doing nothing, differs in another process."""
+def elsewhere_findings(
+    suite: Suite, plays: Sequence[TaskPlays], *, seed: int, flaky: Collection[str] = ()
+) -> Iterator[AuditFinding]:
+    """Graders whose verdict on a reference, or on doing nothing, differs in another process.
+
+    Of those that are known to be ``flaky`` nothing is said that has been said with that.
+    """
     file = suite.found_in
     there = "the suite wasn't found in a file" if file is None else _ask(file, suite.name, seed)
     if not isinstance(there, str) and there.mark != _mark(suite, [each.task for each in plays]):
@@ -48,7 +54,8 @@ def elsewhere_findings(suite: Suite, plays: Sequence[TaskPlays], *, seed: int) -
             if found != here.get(name):
                 differing[name].append(each.task.id)
     for name, tasks in differing.items():
-        text = f"{name} judges {len(tasks)} tasks differently in another process"
+        text = f"{name} judges the same play differently in another process, in {some(tasks)}"
+        text += always_refused(plays, name) if name not in flaky else ""
         yield finding("grader-flaky", text, tasks=tasks, graders=[name])
 
 

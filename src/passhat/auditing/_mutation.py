@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
@@ -11,8 +11,9 @@ from typing import Literal
 import msgspec
 
 from passhat.auditing._bench import Played
+from passhat.auditing._omissions import demanded
 from passhat.auditing._plays import TaskPlays
-from passhat.auditing._rules import AuditFinding, finding
+from passhat.auditing._rules import AuditFinding, finding, some
 from passhat.auditing._state import table_of
 from passhat.auditing._steps import Mutant
 from passhat.facts import Role
@@ -38,11 +39,11 @@ class GraderScore(msgspec.Struct, frozen=True):
 
     grader: str
     role: Role
-    kind: str  # "state", "answer", or "trace"
-    aimed: int
-    killed: int
-    alone: int
-    score: float | None
+    kind: str  # "state", "answer", "trace", or "flaky": left out of the rest of the audit
+    aimed: int = 0
+    killed: int = 0
+    alone: int = 0
+    score: float | None = None
 
 
 @dataclass
@@ -68,8 +69,12 @@ class Mutation:
         pairs = [(task, mutant, play) for task in plays for mutant, play in task.mutants]
         self._free = _free_arguments(pairs)
         self._unjudged = _unjudged_parts(pairs, self._free)
-        self.judged_arguments = frozenset(_failing_arguments(pairs))
+        self.judged_arguments = frozenset(_failing_arguments(pairs, apart_from_words=True))
         self._anchors = _anchors(plays)
+        left_out = [(mutant.value, play.passed is False) for _, mutant, play in pairs if mutant.operator == "leave out"]
+        self._demanded = demanded(left_out)
+        self._blind = list(_order_blind(self._anchors))
+        self._too_late = {id(late): f"{tool} comes after what it should precede" for _, tool, _, late in self._blind}
         self.judged = [self._judge(task, mutant, play) for task, mutant, play in pairs]
 
     def _judge(self, task: TaskPlays, mutant: Mutant, play: Played) -> Judged:
@@ -79,6 +84,10 @@ class Mutation:
             return Judged(mutant, play, task, "killed")
         if play.passed is None:
             return Judged(mutant, play, task, "survived", "no grader could tell")
+        if id(play) in self._too_late:
+            return Judged(mutant, play, task, "survived", self._too_late[id(play)])
+        if mutant.operator == "leave out" and mutant.value.path in self._demanded:
+            return Judged(mutant, play, task, "survived", f"the reply doesn't say {mutant.value.words}")
         difference, same_words = task.difference(play), task.says_the_same(play)
         if not difference and same_words:
             return Judged(mutant, play, task, "equivalent", "the same final state and the same answer")
@@ -89,7 +98,7 @@ class Mutation:
         if difference <= self._unjudged or (mutant.tool, mutant.argument) in self._free:
             names = ", ".join(sorted({part.rpartition("/")[2] for part in difference}))
             return Judged(mutant, play, task, "equivalent", f"only {names} differs, which no grader looks at")
-        return Judged(mutant, play, task, "survived", f"{', '.join(sorted(difference))} differ")
+        return Judged(mutant, play, task, "survived", _differ(difference))
 
     def with_verdict(self, verdict: Verdict) -> list[Judged]:
         """The mutants that were judged so."""
@@ -121,12 +130,25 @@ class Mutation:
             looked_at = self._tables(name, real, failed)
             aimed = [each for each in real if self._changed(each) & looked_at]
         elif kind == "answer" and failed:
-            aimed = [each for each in real if not each.difference and not each.plays.says_the_same(each.play)]
+            aimed = self._aimed_at_words(name, real)
         else:
-            aimed = failed
+            missed = {id(late) for grader, _, _, late in self._blind if grader == name}
+            aimed = [*failed, *(each for each in real if id(each.play) in missed)]
         killed = sum(_fails(each.play, name) for each in aimed)
-        score = killed / len(aimed) if aimed and kind != "trace" else None
+        score = killed / len(aimed) if aimed and (kind != "trace" or killed < len(aimed)) else None
         return GraderScore(name, role, kind, len(aimed), killed, alone, score)
+
+    def _aimed_at_words(self, name: str, real: Sequence[Judged]) -> list[Judged]:
+        """Mutants with other words. One that another grader of words fails isn't held against this one: they share the
+        work, and what each is for can't be seen. One that passes is, where this grader judges the task's words at all.
+        """
+        words = [each for each in real if not each.difference and not each.plays.says_the_same(each.play)]
+        tasks = {each.mutant.task for each in words if _fails(each.play, name)}
+        return [
+            each
+            for each in words
+            if _fails(each.play, name) or (each.verdict == "survived" and each.mutant.task in tasks)
+        ]
 
     def _tables(self, name: str, real: Sequence[Judged], failed: Sequence[Judged]) -> set[str]:
         """What a grader looks at: tables or files that were all that differed in a mutant it failed.
@@ -157,24 +179,39 @@ class Mutation:
     def findings(self) -> Iterator[AuditFinding]:
         """What the verdicts say of the graders."""
         yield from self._survivors()
-        yield from self._order_blind()
+        yield from self._order_blindness()
+        yield from self._unmissed_facts()
         yield from self._free_arguments()
         words = [each for each in self.with_verdict("equivalent") if each.mutant.operator == "reword"]
         if words:
-            text = f"in {len(words)} of {len(self._anchors)} tasks the last words of another task would do"
-            yield finding("words-unjudged", text, tasks=[each.mutant.task for each in words])
+            tasks = [each.mutant.task for each in words]
+            text = f"{len(words)} of {len(self._anchors)} tasks pass with the reply of another task: {some(tasks)}"
+            yield finding("words-unjudged", text, tasks=tasks)
 
     def _survivors(self) -> Iterator[AuditFinding]:
-        by_task: dict[str, list[Judged]] = defaultdict(list)
+        groups: dict[tuple[str, str], list[Judged]] = defaultdict(list)
         for each in self.with_verdict("survived"):
-            by_task[each.mutant.task].append(each)
-        for task, survivors in by_task.items():
-            shown = "; ".join(f"{each.mutant.label} ({each.reason})" for each in survivors[:3])
+            if id(each.play) not in self._too_late and each.mutant.operator != "leave out":  # they have a rule each
+                about = each.mutant.argument and f"{each.mutant.argument} of "
+                what = f"{each.mutant.operator} {about}{each.mutant.tool or 'the last words'}"
+                groups[f"still passes after: {what} ({each.reason})", each.mutant.task].append(each)
+        for (cause, task), survivors in groups.items():
+            shown = "; ".join(each.mutant.label for each in survivors[:3])
             more = f"; and {len(survivors) - 3} more" if len(survivors) > 3 else ""
-            yield finding("mutant-survives", f"{task}: still passes after: {shown}{more}", tasks=[task])
+            text = f"{task}: still passes after: {shown}{more} ({survivors[0].reason})"
+            yield finding("mutant-survives", text, tasks=[task], cause=cause)
         if self.score is not None and self.score < _ENOUGH:
             text = f"only {self.score:.0%} of the wrong solutions fail; {_ENOUGH:.0%} should"
             yield finding("weak-graders", text)
+
+    def _unmissed_facts(self) -> Iterator[AuditFinding]:
+        """Things a reply has to say that may be left out, where others of the same list may not."""
+        for each in self.with_verdict("survived"):
+            if each.mutant.operator == "leave out":
+                path = each.mutant.value.path
+                cause = f"not all that expected[{path!r}] lists is looked for in the reply"
+                text = f"{each.mutant.task}: the reply passes without {each.mutant.value.words}; {cause}"
+                yield finding("fact-unjudged", text, tasks=[each.mutant.task], cause=cause)
 
     def _free_arguments(self) -> Iterator[AuditFinding]:
         for (tool, name), value in sorted(self._free.items()):
@@ -182,24 +219,40 @@ class Mutation:
                 text = f"{name} of {tool} can be anything: no grader failed when it was altered (once {value!r})"
                 yield finding("argument-unjudged", text)
 
-    def _order_blind(self) -> Iterator[AuditFinding]:
-        """A step that leaves nothing behind, is missed when it is dropped, and isn't missed when it comes too late."""
+    def _order_blindness(self) -> Iterator[AuditFinding]:
         blind: dict[tuple[str, str], list[str]] = defaultdict(list)
-        for plays in self._anchors:
-            mine = [each for each in self.judged if each.plays is plays]
-            dropped = {each.mutant.step: each for each in mine if each.mutant.operator == "drop"}
-            for late in mine:
-                drop = dropped.get(late.mutant.step)
-                if late.mutant.operator != "reorder" or drop is None or not late.play.passed or late.difference:
-                    continue
-                acts = any(each.difference for place, each in dropped.items() if place > late.mutant.step)
-                same = not drop.difference and plays.says_the_same(drop.play)
-                if acts and same and drop.play.passed is False:
-                    for grade in drop.play.stopped_by:
-                        blind[grade.name, late.mutant.tool].append(plays.task.id)
+        for grader, tool, task, _ in self._blind:
+            blind[grader, tool].append(task)
         for (grader, tool), tasks in blind.items():
             text = f"{grader} fails when {tool} is left out, and passes when it comes after what it should precede"
-            yield finding("order-blind", f"{text} (in {len(tasks)} tasks)", tasks=tasks, graders=[grader])
+            found = list(dict.fromkeys(tasks))
+            where = f"in {len(found)} task{'s' * (len(found) > 1)}: {some(found)}"
+            yield finding("order-blind", f"{text} ({where})", tasks=found, graders=[grader])
+
+
+def _order_blind(anchors: Sequence[TaskPlays]) -> Iterator[tuple[str, str, str, Played]]:
+    """A step that leaves nothing behind, is missed when it is dropped, and isn't missed when it comes too late.
+
+    Gives the grader, the step's tool, the task, and the play in which it comes too late.
+    """
+    for plays in anchors:
+        dropped = {mutant.step: play for mutant, play in plays.mutants if mutant.operator == "drop"}
+        for mutant, late in plays.mutants:
+            drop = dropped.get(mutant.step)
+            if mutant.operator != "reorder" or drop is None or not late.passed or plays.difference(late):
+                continue
+            acts = any(plays.difference(play) for place, play in dropped.items() if place > mutant.step)
+            same = not plays.difference(drop) and plays.says_the_same(drop)
+            if acts and same and drop.passed is False:
+                for grade in drop.stopped_by:
+                    yield grade.name, mutant.tool, plays.task.id, late
+
+
+def _differ(difference: frozenset[str]) -> str:
+    """What differs, in words: a table once, where more than two of its columns do."""
+    tables = Counter(table_of(part) for part in difference)
+    parts = {table_of(part) if tables[table_of(part)] > 2 else part for part in difference}
+    return f"{', '.join(sorted(parts))} {'differs' if len(parts) == 1 else 'differ'}"
 
 
 def _is_code(value: str) -> bool:
@@ -247,9 +300,21 @@ def _unjudged_parts(pairs: Sequence[Pair], free: Mapping[tuple[str, str], object
     return frozenset(parts)
 
 
-def _failing_arguments(pairs: Sequence[Pair]) -> set[tuple[str, str]]:
-    """Arguments of tools whose alteration has failed a trial."""
-    return {(mutant.tool, mutant.argument) for _, mutant, play in pairs if mutant.argument and play.passed is False}
+def _failing_arguments(pairs: Sequence[Pair], *, apart_from_words: bool = False) -> set[tuple[str, str]]:
+    """Arguments of tools whose alteration has failed a trial; ``apart_from_words``: not by what the answer then said.
+
+    What an agent writes itself, and what becomes the answer, is judged as words, and has no source.
+    """
+    return {
+        (mutant.tool, mutant.argument)
+        for task, mutant, play in pairs
+        if mutant.argument and play.passed is False and not (apart_from_words and _only_for_words(task, play))
+    }
+
+
+def _only_for_words(task: TaskPlays, play: Played) -> bool:
+    """Whether a play says something else, and no grader of the state failed it."""
+    return not task.says_the_same(play) and not any(grade.evidence == "state" for grade in play.stopped_by)
 
 
 def _free_arguments(pairs: Sequence[Pair]) -> dict[tuple[str, str], object]:

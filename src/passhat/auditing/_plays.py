@@ -7,10 +7,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from passhat.auditing._bench import Agent, Bench, Played
+from passhat.auditing._omissions import omissions
+from passhat.auditing._parrot import play_parrot
 from passhat.auditing._restating import restatements
 from passhat.auditing._standins import babbler, stand_ins
 from passhat.auditing._state import changed
-from passhat.auditing._steps import Mutant, Mutator
+from passhat.auditing._steps import Mutant, Mutator, steps_of
 from passhat.facts import Task, canonical_json
 
 BABBLE = "tells all it has seen"
@@ -24,6 +26,8 @@ class TaskPlays:
     references: list[Played] = field(default_factory=list)
     alternatives: list[Played] = field(default_factory=list)
     stand_ins: dict[str, Played] = field(default_factory=dict)
+    parrot: Played | None = None
+    other_parrots: list[Played] = field(default_factory=list)
     babble: Played | None = None
     mutants: list[tuple[Mutant, Played]] = field(default_factory=list)
     restated: list[tuple[str, Played]] = field(default_factory=list)
@@ -69,6 +73,8 @@ class TaskPlays:
             [play.without(ignored) for play in self.references],
             [play.without(ignored) for play in self.alternatives],
             {name: play.without(ignored) for name, play in self.stand_ins.items()},
+            self.parrot and self.parrot.without(ignored),
+            [play.without(ignored) for play in self.other_parrots],
         )
 
     def all(self) -> list[Played]:
@@ -78,6 +84,8 @@ class TaskPlays:
             *self.references,
             *self.alternatives,
             *self.stand_ins.values(),
+            *([self.parrot] if self.parrot else []),
+            *self.other_parrots,
             *([self.babble] if self.babble else []),
             *rest,
         ]
@@ -89,6 +97,7 @@ async def play_known(bench: Bench, task: Task, tasks: tuple[Task, ...], times: i
     player = bench.suite.reference
     for name, agent in stand_ins(task, tasks, player, bench.seed).items():
         plays.stand_ins[name] = await bench.play(task, agent, twice=name in ("nothing", "all done"))
+    await play_parrot(bench, plays, tasks)
     if player is None or task.reference is None:
         return plays
     for number in range(times):
@@ -110,6 +119,10 @@ async def play_changed(bench: Bench, plays: TaskPlays, mutator: Mutator, ignored
     plays.babble = await play(babbler(player, task.reference))
     for mutant in mutator.mutants(task):
         plays.mutants.append((mutant, await play(playing(player, mutant.reference))))
+    for omission in omissions(task.expected, plays.reference.output):
+        what = f"{omission.words} of the reply"
+        mutant = Mutant(task.id, "leave out", omission.reply, len(steps_of(task)), what, value=omission)
+        plays.mutants.append((mutant, await play(_saying(player, task.reference, omission.reply))))
     for what, output in restatements(plays.reference.output):
         plays.restated.append((what, await play(_saying(player, task.reference, output))))
 

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
+from pathlib import PurePath
 from typing import Any
 
 from passhat.auditing._bench import Played
 from passhat.auditing._plays import TaskPlays
-from passhat.auditing._rules import AuditFinding, finding
+from passhat.auditing._rules import AuditFinding, finding, some
 from passhat.auditing._steps import steps_in, tool_of
 from passhat.facts import Grade, Role, ToolRun
 
 _ENOUGH_TASKS = 8
+_LINE = re.compile(r'^ *File "([^"]+)", line (\d+)', re.MULTILINE)
+_HOUSE = re.compile(r"[\\/](passhat|site-packages|lib[\\/]python[\d.]+)[\\/]|^<")
 
 
 def reference_findings(plays: Sequence[TaskPlays], *, player: bool) -> Iterator[AuditFinding]:
@@ -27,14 +31,50 @@ def reference_findings(plays: Sequence[TaskPlays], *, player: bool) -> Iterator[
         bad = [play for play in each.references if not play.passed]
         broken = [play for play in bad if not play.ran]
         if broken:
-            yield finding("reference-errors", f"{each.task.id}: {broken[0].why()}", tasks=[each.task.id])
+            text = f"{each.task.id}: {broken[0].why()}{_place(each.task.reference, broken[0])}"
+            yield finding("reference-errors", text, tasks=[each.task.id])
         elif bad:
             text = f"{each.task.id}: {len(bad)} of {len(each.references)} plays of the reference fail: {bad[0].why()}"
-            yield finding("reference-fails", text, tasks=[each.task.id])
+            names = [grade.name for grade in bad[0].stopped_by]
+            cause = f"{', '.join(names)} fails the reference"
+            text += _refusals(each.task.reference, bad[0])
+            yield finding("reference-fails", text, tasks=[each.task.id], cause=cause)
         if each.references and not broken:
             for problem in _unrealised("reference", each.task.reference, each.references[0], working):
                 yield finding("reference-unrealised", f"{each.task.id}: {problem}", tasks=[each.task.id])
         yield from _alternatives(each, working)
+
+
+def _place(solution: Any, play: Played) -> str:
+    """At which step a play raised, and in which line of the suite's own code."""
+    runs = _runs(play)
+    begun = len(runs) - 1 if runs and runs[-1].error is not None else len(runs)
+    step = _step(solution, runs, begun)
+    lines = _LINE.findall(play.error.traceback if play.error is not None else "")
+    own = [f"{PurePath(file).name}:{line}" for file, line in lines if not _HOUSE.search(file)]
+    found = [part for part in (f"at {step}" if step else "", f"in {own[-1]}" if own else "") if part]
+    return f" ({', '.join(found)})" if found else ""
+
+
+def _step(solution: Any, runs: Sequence[ToolRun], place: int) -> str:
+    """The step that made a run, or would have made the next one; empty where the runs aren't those of the steps."""
+    wanted = [(number, tool) for number, step in enumerate(steps_in(solution), start=1) if (tool := tool_of(step))]
+    known = [run.name for run in runs[:place]] == [tool for _, tool in wanted[:place]]
+    return "step {}, {}".format(*wanted[place]) if known and place < len(wanted) else ""
+
+
+def _refusals(solution: Any, play: Played) -> str:
+    """The calls that were answered with an error: where a reference that fails may have gone astray.
+
+    Those that a guard blocked are told by another rule.
+    """
+    runs = _runs(play)
+    failed = [
+        f"{_step(solution, runs, place) or run.name} was answered with an error: {run.error}"
+        for place, run in enumerate(runs)
+        if run.error is not None and not run.blocked
+    ]
+    return f"; on the way {some(failed, 'error', 2)}" if failed else ""
 
 
 def _alternatives(each: TaskPlays, working: set[tuple[str, frozenset[str]]]) -> Iterator[AuditFinding]:
@@ -73,7 +113,9 @@ def _unrealised(name: str, solution: Any, play: Played, working: set[tuple[str, 
             yield f"{run.name} {why}: {run.error}"
     left_out = Counter(wanted) - Counter(run.name for run in runs)
     if left_out:
-        yield f"{left_out.total()} steps of the {name} were never carried out: {', '.join(left_out)}"
+        steps, were = ("step", "was") if left_out.total() == 1 else ("steps", "were")
+        of = f"the {name}" if name == "reference" else name
+        yield f"{left_out.total()} {steps} of {of} {were} never carried out: {', '.join(left_out)}"
 
 
 def _runs(play: Played) -> list[ToolRun]:
@@ -92,7 +134,7 @@ def stand_in_findings(plays: Sequence[TaskPlays]) -> Iterator[AuditFinding]:
             if play.passed:
                 passed[name].append(each.task.id)
     for name, tasks in passed.items():
-        text = f"an agent that gives {name!r} passes {_some(tasks)}"
+        text = f"an agent that gives {name!r} passes {some(tasks)}"
         yield finding("stand-in-passes", text, tasks=tasks)
 
 
@@ -130,7 +172,7 @@ def _without_verdict(plays: Sequence[TaskPlays]) -> Iterator[AuditFinding]:
     for (rule, name), found in errors.items():
         tasks = list(dict.fromkeys(task for task, _ in found))
         what = "gives no verdict" if rule == "grader-errors" else "gives no verdict on an agent that solves nothing"
-        yield finding(rule, f"{name} {what}, in {_some(tasks)}: {found[0][1]}", tasks=tasks, graders=[name])
+        yield finding(rule, f"{name} {what}, in {some(tasks)}: {found[0][1]}", tasks=tasks, graders=[name])
 
 
 def flaky_findings(plays: Sequence[TaskPlays]) -> Iterator[AuditFinding]:
@@ -142,8 +184,21 @@ def flaky_findings(plays: Sequence[TaskPlays]) -> Iterator[AuditFinding]:
                 if (first.passed, first.score_value) != (second.passed, second.score_value):
                     unsteady[first.name].append(each.task.id)
     for name, tasks in unsteady.items():
-        text = f"{name} judges the very same trial differently the second time, in {_some(list(dict.fromkeys(tasks)))}"
+        text = f"{name} judges the very same trial differently the second time, in {some(list(dict.fromkeys(tasks)))}"
+        text += always_refused(plays, name)
         yield finding("grader-flaky", text, tasks=tasks, graders=[name])
+
+
+def always_refused(plays: Sequence[TaskPlays], name: str) -> str:
+    """Where a flaky grader fails the reference all the same, each time: what is said of it apart from its noise."""
+    tasks = []
+    for each in plays:
+        given = [
+            grade.passed for play in each.references for grade in (*play.grades, *play.again) if grade.name == name
+        ]
+        if given and not any(passed is not False for passed in given):
+            tasks.append(each.task.id)
+    return f"; it fails the reference every time in {some(tasks, most=5)}" if tasks else ""
 
 
 def _constant(name: str, given: Sequence[Grade], *, solved: bool) -> Iterator[AuditFinding]:
@@ -154,7 +209,8 @@ def _constant(name: str, given: Sequence[Grade], *, solved: bool) -> Iterator[Au
     if False not in verdicts and 2 * passed > len(given):
         if {grade.evidence for grade in given} & {"requested", "returned"} or role is Role.ADVISORY:
             why = "it is only advisory" if role is Role.ADVISORY else "it judges what a model asks for; none was there"
-            yield finding("grader-not-provoked", f"{name} passed {plays}; {why}", graders=[name])
+            cause = f"passed {plays}; {why}"
+            yield finding("grader-not-provoked", f"{name} {cause}", graders=[name], cause=cause)
         else:
             text = f"{name} passed {plays}, those of agents that do nothing among them"
             yield finding("grader-always-passes", text, graders=[name])
@@ -169,10 +225,5 @@ def rigid_findings(plays: Sequence[TaskPlays]) -> Iterator[AuditFinding]:
             if play.passed is False:
                 names = [grade.name for grade in play.stopped_by]
                 text = f"{each.task.id}: with {what} the reference fails: {play.why()}"
-                yield finding("rigid-number", text, tasks=[each.task.id], graders=names)
-
-
-def _some(tasks: Sequence[str]) -> str:
-    """The tasks, or a few of them and how many more."""
-    shown = ", ".join(tasks[:3])
-    return shown if len(tasks) <= 3 else f"{shown} and {len(tasks) - 3} more tasks"
+                cause = f"{', '.join(names)} fails the reference when its number is written in another usual way"
+                yield finding("rigid-number", text, tasks=[each.task.id], graders=names, cause=cause)

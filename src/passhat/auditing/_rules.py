@@ -29,6 +29,7 @@ RULES: dict[str, tuple[Severity, str]] = {
     "mutant-survives": ("warning", "a wrong solution that leaves another final state passes"),
     "weak-graders": ("error", "too few of the wrong solutions fail"),
     "argument-unjudged": ("warning", "an argument of a tool can be anything"),
+    "fact-unjudged": ("warning", "a reply passes that leaves out one of the things it has to say"),
     "words-unjudged": ("note", "the reply of another task passes"),
     "rigid-number": ("warning", "a number written in another usual way fails"),
     "answer-in-prompt": ("error", "what the agent should find out is in what it is told"),
@@ -52,7 +53,10 @@ class AuditError(PasshatError):
 
 
 class AuditFinding(msgspec.Struct, frozen=True, omit_defaults=True):
-    """Something that is wrong with a test. ``tasks`` and ``graders`` say which; ``allowed`` is the written reason."""
+    """Something that is wrong with a test. ``tasks`` and ``graders`` say which; ``allowed`` is the written reason.
+
+    Findings of a rule that have one ``cause`` are likely mended together: a screen shows them as one.
+    """
 
     rule: str
     severity: Severity
@@ -60,11 +64,25 @@ class AuditFinding(msgspec.Struct, frozen=True, omit_defaults=True):
     tasks: tuple[str, ...] = ()
     graders: tuple[str, ...] = ()
     allowed: str | None = None
+    cause: str = ""
 
 
-def finding(rule: str, message: str, *, tasks: Iterable[str] = (), graders: Iterable[str] = ()) -> AuditFinding:
+def finding(
+    rule: str, message: str, *, tasks: Iterable[str] = (), graders: Iterable[str] = (), cause: str = ""
+) -> AuditFinding:
     """A finding by a rule of `RULES`."""
-    return AuditFinding(rule, RULES[rule][0], message, tuple(dict.fromkeys(tasks)), tuple(dict.fromkeys(graders)))
+    subjects = tuple(dict.fromkeys(tasks)), tuple(dict.fromkeys(graders))
+    return AuditFinding(rule, RULES[rule][0], message, *subjects, cause=cause)
+
+
+def some(names: Sequence[str], word: str = "task", most: int = 3) -> str:
+    """The names, or a few of them and how many more.
+
+    >>> some(["a", "b"]), some(["a", "b", "c", "d"])
+    ('a, b', 'a, b, c and 1 more task')
+    """
+    shown, more = ", ".join(names[:most]), len(names) - most
+    return shown if more <= 0 else f"{shown} and {more} more {word}{'s' * (more > 1)}"
 
 
 def settle(found: Iterable[AuditFinding], allow: Sequence[tuple[str, str]]) -> tuple[AuditFinding, ...]:

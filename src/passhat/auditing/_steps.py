@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 from passhat.facts import Task, canonical_json, derive_seed
 
-Operator = Literal["drop", "repeat", "reorder", "alter", "stop early", "do extra", "reword"]
+Operator = Literal["drop", "repeat", "reorder", "alter", "stop early", "do extra", "reword", "leave out"]
 _TOOL = ("tool", "name")
 _ARGUMENTS = ("arguments", "args", "input")
 

@@ -11,6 +11,7 @@ from typing import Any
 import msgspec
 
 from passhat.auditing._bench import Played
+from passhat.auditing._parrot import parrot_findings
 from passhat.auditing._plays import TaskPlays
 from passhat.auditing._rules import AuditFinding, finding
 from passhat.auditing._steps import arguments_of, steps_of, tool_of
@@ -29,14 +30,16 @@ def task_findings(
     judged: Collection[tuple[str, str]] = frozenset(),
     hidden: Collection[str] = frozenset(),
 ) -> Iterator[AuditFinding]:
-    """All of them. ``judged`` names (tool, argument) pairs that the graders don't let be anything.
+    """All of them. ``judged`` names (tool, argument) pairs that the graders don't let be anything, what is said apart.
 
     ``hidden`` names parts of the data that the agent doesn't see: what a simulated user knows.
     """
     tasks = [each.task for each in plays]
     yield from duplicate_findings(tasks)
     yield from balance_findings(tasks)
-    yield from leak_findings([_as_seen(task, hidden) for task in tasks])
+    leaks = list(leak_findings([_as_seen(task, hidden) for task in tasks]))
+    yield from leaks
+    yield from parrot_findings(plays, {task for leak in leaks for task in leak.tasks})
     for each in plays:
         yield from _unseen(each, judged)
         yield from _unstated(each)
@@ -144,7 +147,8 @@ def _unseen(each: TaskPlays, judged: Collection[tuple[str, str]]) -> Iterator[Au
             lost = [part for part in words if _squeezed(part) not in seen]
             if any(_squeezed(part) not in seen for part in codes) or (len(words) > 1 and 2 * len(lost) >= len(words)):
                 text = f"{each.task.id}: {name}={value!r} of {tool} is neither in the input nor in an earlier result"
-                yield finding("unseen-argument", text, tasks=[each.task.id])
+                cause = f"{name} of {tool} is neither in the input nor in an earlier result"
+                yield finding("unseen-argument", text, tasks=[each.task.id], cause=cause)
         run = next(given, None)
         if run is not None:
             seen += _squeezed(_text(run.result))

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 )
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Chooses the wrong solutions.")
 @click.option("--leaks", is_flag=True, help="Run the suite's own agent and look for what a trial leaves to the next.")
+@click.option("--strict", is_flag=True, help="Warnings end with 1 too, not only errors.")
 @click.option("--model", metavar="PROVIDER/NAME", help="With --leaks: the model that may be paid for.")
 @options.isolated("process")
 @options.root
@@ -37,6 +38,7 @@ def command(
     times: int,
     seed: int,
     leaks: bool,
+    strict: bool,
     model: str | None,
     isolation: Literal["process", "spawn", "inline"],
     root: Path,
@@ -46,8 +48,9 @@ def command(
     """Test the tests of suites: references must pass; doing nothing, and wrong solutions, must fail.
 
     PATH is a file, or a folder in which every eval_*.py is taken. No model is asked and nothing is recorded. Leaves
-    with 1 when there is an error that the suite doesn't allow (allow={"rule": "why"}). Test files (test_*.py) are
-    read for asserts that only restate their script.
+    with 1 when there is an error that the suite doesn't allow (allow={"rule": "why"}); with --strict also for
+    warnings: an impossible task, a rigid number and a check that is blind for the order are warnings. Test files
+    (test_*.py) are read for asserts that only restate their script; one that is found counts as a warning.
 
     With --leaks the suite's own agent is run instead, four times over: forward, again, backward, and with a word of its
     own planted in each task's input. Leaves with 1 when a trial left something to another.
@@ -59,6 +62,8 @@ def command(
     from passhat.running import entrance
 
     if leaks:
+        if strict:
+            raise click.UsageError("--strict counts the warnings of an audit without --leaks, which has none")
         return _leaks(paths, seed, isolation, model, quiet=quiet, as_json=as_json)
     if model is not None:
         raise click.UsageError("--model goes with --leaks: an audit without it asks no model")
@@ -69,14 +74,33 @@ def command(
         suites = [found for path in evals for found in found_suites(path)]
         audits = [_one(found, through, root, times=times, seed=seed, quiet=quiet) for found in suites]
     if as_json:
-        _print_json(audits, restated if tests else None)
+        _print_json(audits, restated if tests else None, strict=strict)
     else:
         from passhat.reporting import render_audit
 
         click.echo("\n".join(render_audit(each, **terminal()) for each in audits), nl=False)
         if tests:
             click.echo("\n".join(_lint_lines(restated)))
-    return max((each.exit_code for each in audits), default=ExitCode.FINE)
+        click.echo(_last_line(audits, len(restated), strict=strict))
+    return _exit_code(audits, len(restated), strict=strict)
+
+
+def _exit_code(audits: Sequence[Audit], restated: int, *, strict: bool) -> ExitCode:
+    if strict and restated:
+        return ExitCode.GATE_NOT_MET
+    return max((each.strict_exit_code if strict else each.exit_code for each in audits), default=ExitCode.FINE)
+
+
+def _last_line(audits: Sequence[Audit], restated: int, *, strict: bool) -> str:
+    """What was found in all, and what follows for the exit code."""
+    errors, warnings = sum(each.errors for each in audits), sum(each.warnings for each in audits) + restated
+    code = _exit_code(audits, restated, strict=strict)
+    hint = " (1 with --strict)" if code != _exit_code(audits, restated, strict=True) else ""
+    return f"\n{_some(errors, 'error')}, {_some(warnings, 'warning')}: exit code {code:d}{hint}"
+
+
+def _some(number: int, word: str) -> str:
+    return f"{number or 'no'} {word}{'s' * (number > 1)}"
 
 
 def _leaks(
@@ -137,10 +161,13 @@ def _one(found: FoundSuite, through: Entrance, root: Path, *, times: int, seed: 
     return audit(found.suite, times=times, seed=seed, through=through, root=root, progress=shown)
 
 
-def _print_json(audits: Sequence[Audit | LeakAudit], restated: list[RestatedScript] | None = None) -> None:
+def _print_json(
+    audits: Sequence[Audit | LeakAudit], restated: list[RestatedScript] | None = None, *, strict: bool = False
+) -> None:
     import msgspec
 
-    rows = [{**msgspec.to_builtins(each), "exit_code": int(each.exit_code)} for each in audits]
+    codes = [getattr(each, "strict_exit_code", each.exit_code) if strict else each.exit_code for each in audits]
+    rows = [{**msgspec.to_builtins(each), "exit_code": int(code)} for each, code in zip(audits, codes, strict=True)]
     if restated is not None:
         print_json({"suites": rows, "tests": restated})
     else:

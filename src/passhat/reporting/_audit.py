@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from rich.text import Text
@@ -15,7 +16,8 @@ from passhat.reporting._text import clean, count, rate
 if TYPE_CHECKING:
     from passhat.auditing import Audit, AuditFinding
 
-_MOST = 8
+_MOST = 8  # bullets of one rule
+_NAMED = 5  # tasks of one bullet
 
 
 def render_audit(audit: Audit, *, width: int = 80, color: bool = False, unicode: bool = True) -> str:
@@ -45,18 +47,21 @@ def _head(page: Page, audit: Audit) -> None:
 
 
 def _findings(page: Page, audit: Audit) -> None:
-    page.heading("Findings")
     open_ = [each for each in audit.findings if each.allowed is None]
+    page.heading("Findings", _counted(open_))
     if not open_:
         page.line(("none", GOOD), indent=2)
     shown: Counter[str] = Counter()
-    for each in open_:
-        shown[each.rule] += 1
-        if shown[each.rule] <= _MOST:
-            _finding(page, each)
-    for rule, number in shown.items():
-        if number > _MOST:
-            page.line((f"… {count(number - _MOST, 'more finding')} by {rule}; see --json", DIM), indent=2)
+    hidden: Counter[str] = Counter()
+    for group in _by_cause(open_):
+        rule = group[0].rule
+        shown[rule] += 1
+        if shown[rule] > _MOST:
+            hidden[rule] += len(group)
+        else:
+            _group(page, group)
+    for rule, number in hidden.items():
+        page.line((f"… {count(number, 'more finding')} by {rule}; see --json", DIM), indent=2)
     allowed = [each for each in audit.findings if each.allowed is not None]
     if allowed:
         page.heading("Allowed by the suite")
@@ -65,9 +70,37 @@ def _findings(page: Page, audit: Audit) -> None:
             page.bullet("·", DIM, (each.rule, STRONG), text)
 
 
-def _finding(page: Page, each: AuditFinding) -> None:
-    sign, style = SIGNS[each.severity]
-    page.bullet(sign, style, (f"{each.severity} ", style), (each.rule, STRONG), f": {clean(each.message, 600)}")
+def _counted(found: Sequence[AuditFinding]) -> str:
+    """How many there are of each severity that occurs."""
+    numbers = Counter(each.severity for each in found)
+    return ", ".join(count(numbers[name], name) for name in SIGNS if numbers[name])
+
+
+def _by_cause(found: Sequence[AuditFinding]) -> list[list[AuditFinding]]:
+    """Findings that are mended together, together: more than two of a rule and cause, or any that name graders only."""
+    groups: dict[tuple[str, str, int], list[AuditFinding]] = {}
+    sizes = Counter((each.rule, each.cause) for each in found if each.cause)
+    for place, each in enumerate(found):
+        alone = not each.cause or (each.tasks and sizes[each.rule, each.cause] <= 2)
+        groups.setdefault((each.rule, each.cause, place if alone else -1), []).append(each)
+    return list(groups.values())
+
+
+def _group(page: Page, group: Sequence[AuditFinding]) -> None:
+    first = group[0]
+    sign, style = SIGNS[first.severity]
+    text = clean(first.message, 600)
+    if len(group) > 1:
+        tasks = list(dict.fromkeys(task for each in group for task in each.tasks))
+        names = tasks or list(dict.fromkeys(name for each in group for name in each.graders))
+        listed = clean(", ".join(names[:_NAMED]), 300)
+        listed += f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
+        cause = clean(first.cause, 300)
+        text = f"{cause}, in {count(len(tasks), 'task')}: {listed}" if tasks else f"{listed}: {cause}"
+    page.bullet(sign, style, (f"{first.severity} ", style), (first.rule, STRONG), f": {text}")
+    if len(group) > 1 and first.tasks:
+        message = first.message.replace(f"; {first.cause}", "")
+        page.bullet(" ", DIM, (f"for example {clean(message, 300)}", DIM))
 
 
 def _graders(page: Page, audit: Audit) -> None:
@@ -82,8 +115,29 @@ def _graders(page: Page, audit: Audit) -> None:
         low = each.score is not None and each.score < 0.9
         score = Text(rate(each.score, 2), WARN if low else "")
         numbers: list[Cell] = [str(each.aimed), str(each.killed), score, str(each.alone)]
-        rows.append([clean(each.grader, 100), each.role.value, each.kind, *numbers])
+        if each.kind == "flaky":
+            numbers = [rate(None)] * len(numbers)
+        rows.append([clean(each.grader, 100), each.role.value, Text(each.kind, BAD * (each.kind == "flaky")), *numbers])
+    start = page.mark()
     page.columns(columns, rows)
+    _legend(page, audit, alone="alone" in page.raw()[start:])
+
+
+def _legend(page: Page, audit: Audit, *, alone: bool) -> None:
+    """What the columns mean, as far as this table needs it."""
+    flaky = [clean(each.grader, 100) for each in audit.graders if each.kind == "flaky"]
+    steady = [each for each in audit.graders if each.kind != "flaky"]
+    words = ["aimed: they differ in what this grader reacts to"]
+    if alone:
+        words.append("alone: no other deciding grader failed them")
+    if any(each.score is None and each.aimed for each in steady):
+        words.append(f"score {rate(None)}: only the grader itself can say which of them break its rule")
+    if any(not each.aimed for each in steady):
+        words.append("aimed 0: no wrong solution differs in what it judges; give it a test of its own")
+    for each in words:
+        page.line((each, DIM), indent=2, hang=4)
+    if flaky:
+        page.line((f"flaky: {', '.join(flaky)} had no say in anything else on this page", BAD), indent=2, hang=4)
 
 
 def _equivalents(page: Page, audit: Audit) -> None:
