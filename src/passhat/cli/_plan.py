@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 @click.command("plan")
 @click.argument("runs", nargs=-1, metavar="[RUN [SECOND_RUN]]")
 @click.option("--difference", type=Points(), metavar="DIFF", help="The difference to find: 0.05 or 5%.")
+@click.option("--direction", type=click.Choice(["loss", "gain"]), help="Of the change to find; else the harder one.")
 @click.option("--tasks", type=click.IntRange(min=1), metavar="N", help="Tasks, in place of the pilot's.")
 @click.option("--trials", type=click.IntRange(min=1), metavar="N", help="Trials of each task, in place of the pilot's.")
 @click.option("--rate", type=float, metavar="RATE", help="Without a run: the pass rate to assume, in 0..1.")
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
 def command(runs: tuple[str, ...], root: Path, as_json: bool, **given: Any) -> int:
     """Say what a comparison can find and what it costs, from a pilot run or from an assumed rate.
 
-    RUN is a run or a table; SECOND_RUN, of the same tasks, shows how differently tasks respond to a change.
+    RUN is a run or a table; SECOND_RUN, of the same tasks by a changed agent, shows how differently tasks respond.
     """
     from passhat.planning import assumed, make_plan, pilot_of
 
@@ -47,7 +48,7 @@ def command(runs: tuple[str, ...], root: Path, as_json: bool, **given: Any) -> i
         pilot = assumed(
             rate=given["rate"], tasks=given["tasks"] or 20, trials=given["trials"] or 5, response=given["response"]
         )
-    names = ("difference", "tasks", "trials", "power", "level")
+    names = ("difference", "direction", "tasks", "trials", "power", "level")
     plan = make_plan(pilot, **{name: given[name] for name in names})
     if as_json:
         print_json(plan)

@@ -7,20 +7,24 @@ from collections.abc import Sequence
 import msgspec
 
 from passhat.planning._errors import PlanError
+from passhat.planning._response import RESPONSE, checked, response_of, variances
 from passhat.summary import Report
 
-RESPONSE = 0.15
-"""How differently tasks respond to a change (a standard deviation of pass rates) where no second run shows it."""
+Kind = tuple[float, float]
+"""(true pass rate, share of the tasks that have it)."""
 
 
 class Pilot(msgspec.Struct, frozen=True, kw_only=True):
     """Where the numbers of a plan come from.
 
     ``within`` is the variance of one trial given its task, ``between`` that of the tasks' true rates, ``response`` the
-    standard deviation of the change from task to task. ``flip_rate`` is the share of tasks that both passed and failed.
-    ``dollars`` (its judges' included) and ``seconds`` are a trial's, None where unknown; ``partial`` names those known
-    in part only. A trial's seconds are those of the whole run shared among its trials: preparing and grading belong to
-    them.
+    standard deviation of the change from task to task. ``kinds`` are the tasks' true rates as the plan takes them, with
+    the share of tasks that have each: those seen, drawn together until they vary by ``between``. ``quiet``: no task
+    both passed and failed, so that half a trial of all is taken to have gone otherwise.
+
+    ``flip_rate`` is the share of tasks that both passed and failed. ``dollars`` (its judges' included) and ``seconds``
+    are a trial's, None where unknown; ``partial`` names those known in part only. A trial's seconds are those of the
+    whole run shared among its trials: preparing and grading belong to them.
     """
 
     based_on: str | None
@@ -29,6 +33,8 @@ class Pilot(msgspec.Struct, frozen=True, kw_only=True):
     rate: float
     within: float
     between: float
+    kinds: tuple[Kind, ...]
+    quiet: bool
     response: float
     response_measured: bool
     flip_rate: float | None
@@ -43,7 +49,8 @@ def pilot_of(report: Report, after: Report | None = None, *, response: float | N
 
     Tasks of split *tune* stand apart where there are others.
 
-    Raises `PlanError` when no task has a verdict.
+    Raises `PlanError` when no task has a verdict, and for a second run that can't show a response: with fewer than two
+    tasks in common, or with the same counts in every task.
 
     >>> from passhat.facts import Manifest, Status, TrialRecord
     >>> from passhat.summary import summarize
@@ -58,19 +65,25 @@ def pilot_of(report: Report, after: Report | None = None, *, response: float | N
     rows = {row.task: (row.n, row.c) for row in held_out}
     if not rows:
         raise PlanError(f"{report.run.run_id}: no task has a verdict, so it shows nothing to plan with")
-    within, between = variances(list(rows.values()))
     measured = None
     if after is not None:
-        measured = _response(rows, {row.task: (row.n, row.c) for row in after.by_task if row.n})
+        names = (report.run.run_id, after.run.run_id)
+        measured = response_of(names, rows, {row.task: (row.n, row.c) for row in after.by_task if row.n})
+    seen = [c / n for n, c in rows.values()]
+    noise, between = variances(list(rows.values()))
+    floor = _unseen(sum(n for n, _ in rows.values()))
+    within = max(noise, floor * (1 - floor))
     dollars, partial = _dollars(report)
     return Pilot(
         based_on=report.run.run_id,
         tasks=len(rows),
         trials=min(n for n, _ in rows.values()),
-        rate=sum(c / n for n, c in rows.values()) / len(rows),
+        rate=sum(seen) / len(seen),
         within=within,
         between=between,
-        response=_checked(response) if response is not None else RESPONSE if measured is None else measured,
+        kinds=_kinds(seen, within, floor),
+        quiet=not noise,
+        response=checked(response) if response is not None else RESPONSE if measured is None else measured,
         response_measured=response is None and measured is not None,
         flip_rate=report.flip_rate,
         dollars=dollars,
@@ -78,6 +91,25 @@ def pilot_of(report: Report, after: Report | None = None, *, response: float | N
         concurrency=report.run.concurrency,
         partial=("dollars",) if partial else (),
     )
+
+
+def _unseen(trials: int) -> float:
+    """The least rate of odd trials that so many can't exclude: half a trial, as Jeffreys' prior adds."""
+    return 0.5 / (trials + 1)
+
+
+def _kinds(rates: Sequence[float], within: float, floor: float) -> tuple[Kind, ...]:
+    """The tasks' rates drawn towards their mean, until what is left of the variance of a trial is ``within``."""
+    mean = sum(rates) / len(rates)
+    centre = min(max(mean, floor), 1 - floor)
+    spread = sum((rate - mean) ** 2 for rate in rates) / len(rates)
+    wanted = max(0.0, centre * (1 - centre) - within)
+    draw = min(1.0, (wanted / spread) ** 0.5) if spread else 0.0
+    bins: dict[int, list[float]] = {}
+    for rate in rates:
+        true = min(1.0, max(0.0, centre + draw * (rate - mean)))
+        bins.setdefault(round(true * 20), []).append(true)
+    return tuple((sum(part) / len(part), len(part) / len(rates)) for _, part in sorted(bins.items()))
 
 
 def _dollars(report: Report) -> tuple[float | None, bool]:
@@ -106,60 +138,35 @@ def assumed(
 ) -> Pilot:
     """A plan without a run: an assumed pass rate. Unless given, ``within`` is that of tasks that share the rate.
 
+    With less ``within``, tasks are of two kinds, the better ones ``rate`` of all.
+
     >>> assumed(rate=0.8, tasks=50, trials=5).within
     0.16
     """
     if not 0 < rate < 1:
         raise PlanError(f"rate={rate!r}: must be above 0 and below 1, such as 0.7")
+    for name, value in (("tasks", tasks), ("trials", trials)):
+        if isinstance(value, bool) or value < 1:
+            raise PlanError(f"{name}={value!r}: must be a whole number, 1 or more")
     most = rate * (1 - rate)
-    if within is not None and not 0 <= within <= most + 1e-12:
-        raise PlanError(f"within={within!r}: a rate of {rate:g} has a trial variance of 0 to {most:.4g}")
-    variance = most if within is None else within
+    if within is not None and not 0 < within <= most + 1e-12:
+        raise PlanError(f"within={within!r}: a rate of {rate:g} has a trial variance above 0 and up to {most:.4g}")
+    variance = most if within is None else min(within, most)
+    apart = (1 - variance / most) ** 0.5
+    kinds = ((rate * (1 - apart), 1 - rate), (rate + apart * (1 - rate), rate)) if apart else ((rate, 1.0),)
     return Pilot(
         based_on=None,
         tasks=tasks,
         trials=trials,
         rate=rate,
         within=round(variance, 12),
-        between=round(max(0.0, most - variance), 12),
-        response=RESPONSE if response is None else _checked(response),
+        between=round(most - variance, 12),
+        kinds=kinds,
+        quiet=False,
+        response=RESPONSE if response is None else checked(response),
         response_measured=False,
         flip_rate=None,
         dollars=None,
         seconds=None,
         concurrency=1,
     )
-
-
-def _checked(response: float) -> float:
-    if not 0 <= response <= 1:
-        raise PlanError(f"response={response!r}: must be a standard deviation of pass rates in 0..1, such as 0.15")
-    return response
-
-
-def variances(rows: Sequence[tuple[int, int]]) -> tuple[float, float]:
-    """(within, between) of (n, c) a task, unbiased; with single trials all of the variance counts as within."""
-    rates = [c / n for n, c in rows]
-    mean = sum(rates) / len(rates)
-    parts = [c * (n - c) / (n * (n - 1)) for n, c in rows if n > 1]
-    if not parts:
-        return mean * (1 - mean), 0.0
-    within = sum(parts) / len(parts)
-    if len(rows) < 2:
-        return within, 0.0
-    total = sum((rate - mean) ** 2 for rate in rates) / (len(rates) - 1)
-    return within, max(0.0, total - within * sum(1 / n for n, _ in rows) / len(rows))
-
-
-def _response(before: dict[str, tuple[int, int]], after: dict[str, tuple[int, int]]) -> float | None:
-    shared = [(before[task], after[task]) for task in before if task in after]
-    if len(shared) < 2:
-        return None
-    differences = [c2 / n2 - c1 / n1 for (n1, c1), (n2, c2) in shared]
-    mean = sum(differences) / len(differences)
-    total = sum((each - mean) ** 2 for each in differences) / (len(differences) - 1)
-    noise = 0.0
-    for side in (0, 1):
-        rows = [pair[side] for pair in shared]
-        noise += variances(rows)[0] * sum(1 / n for n, _ in rows) / len(rows)
-    return float(max(0.0, total - noise) ** 0.5)

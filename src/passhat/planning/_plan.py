@@ -4,30 +4,33 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Literal
 
 import msgspec
 
 from passhat.planning._errors import PlanError
+from passhat.planning._finding import Direction, Search, Target, no_room, room
 from passhat.planning._pilot import Pilot
-from passhat.stats import detectable_difference, tasks_needed
+from passhat.stats import MIN_DIFFERENCES
 
 SCHEMA = 1
-Target = Literal["these tasks", "tasks like these"]
-_MOST_TRIALS = 1000
+
+
+class Smallest(msgspec.Struct, frozen=True):
+    """The smallest change of pass@1 that each target finds with the plan's power, in 0..1; None: not the largest."""
+
+    these_tasks: float | None
+    tasks_like_these: float | None
 
 
 class Size(msgspec.Struct, frozen=True):
-    """One size of a comparison, both sides together: the least difference that each target finds, and its price.
+    """One size of a comparison, both sides together: the smallest change of the plan's direction, and the price.
 
-    ``these_tasks`` and ``tasks_like_these`` are differences of pass@1 in 0..1, found with the plan's power; 1 stands
-    for none. ``dollars`` and ``minutes`` are None where the pilot didn't know a trial's.
+    ``dollars`` and ``minutes`` are None where the pilot didn't know a trial's.
     """
 
     tasks: int
     trials: int
-    these_tasks: float
-    tasks_like_these: float
+    finds: Smallest
     all_trials: int
     dollars: float | None
     minutes: float | None
@@ -36,7 +39,7 @@ class Size(msgspec.Struct, frozen=True):
 class Ways(msgspec.Struct, frozen=True):
     """What finds the wanted difference: so many tasks with the pilot's trials, or so many trials of the pilot's tasks.
 
-    None: no number does (or more than a thousand trials).
+    None: no number does, up to 100,000 tasks or 200 trials.
     """
 
     tasks: int | None
@@ -44,13 +47,18 @@ class Ways(msgspec.Struct, frozen=True):
 
 
 class Plan(msgspec.Struct, frozen=True, kw_only=True):
-    """A plan. Differences are of pass@1, in 0..1; ``now`` is the pilot's own size."""
+    """A plan. Differences are of pass@1, in 0..1, losses or gains as ``direction`` says.
+
+    ``now`` is the pilot's own size; ``reverse`` is what that finds in the other direction.
+    """
 
     schema: int = SCHEMA
     pilot: Pilot
+    direction: Direction
     level: float
     power: float
     now: Size
+    reverse: Smallest
     sizes: tuple[Size, ...]
     difference: float | None
     these_tasks: Ways | None
@@ -67,6 +75,7 @@ def make_plan(
     pilot: Pilot,
     *,
     difference: float | None = None,
+    direction: Direction | None = None,
     tasks: int | None = None,
     trials: int | None = None,
     level: float = 0.95,
@@ -74,75 +83,87 @@ def make_plan(
 ) -> Plan:
     """Say what a paired comparison of two agents finds, and what would find ``difference`` (of pass@1, in 0..1).
 
-    ``tasks`` and ``trials`` replace the pilot's. Both sides are taken to vary as the pilot does. Raises `PlanError`
-    for numbers out of range.
+    ``direction`` is that of the change to be found; without it the one that is harder to find: a loss from a rate of .5
+    or more, else a gain. ``tasks`` and ``trials`` replace the pilot's. Power is that of the tests a comparison does:
+    CMH for these tasks, sign-flip for tasks like these. Raises `PlanError` for numbers out of range, and for a
+    difference that the pilot's rate leaves no room for.
 
     >>> from passhat.planning import assumed
     >>> plan = make_plan(assumed(rate=0.8, tasks=50, trials=5), difference=0.1)
-    >>> round(plan.now.these_tasks, 3), plan.these_tasks
-    (0.1, Ways(tasks=51, trials=6))
+    >>> plan.direction, round(plan.now.finds.these_tasks, 3), plan.these_tasks
+    ('loss', 0.113, Ways(tasks=63, trials=7))
     """
-    for name, value in (("tasks", tasks), ("trials", trials)):
-        if value is not None and (isinstance(value, bool) or value < 1):
-            raise PlanError(f"{name}={value!r}: must be a whole number, 1 or more")
-    if difference is not None and not 0 < difference < 1:
-        raise PlanError(f"difference={difference!r}: must be above 0 and below 1, such as 0.05 for 5 points")
-    for name, number in (("level", level), ("power", power)):
-        if not 0.5 <= number < 1:
-            raise PlanError(f"{name}={number!r}: must be at least 0.5 and below 1")
+    _check(difference, direction, tasks, trials, level, power)
     many, each = tasks or pilot.tasks, trials or pilot.trials
-    now = _size(pilot, many, each, level, power)
+    asked: Direction = direction or ("loss" if pilot.rate >= 0.5 else "gain")
+    other: Direction = "gain" if asked == "loss" else "loss"
+    if difference is not None and difference > room(pilot, asked):
+        raise PlanError(no_room(pilot, difference if asked == "gain" else -difference))
     useful = _useful(pilot)
-    these = like = None
+
+    def search(of: Target, towards: Direction = asked) -> Search:
+        return Search(pilot, towards, of, level, power)
+
+    def smallest(size: tuple[int, int], towards: Direction = asked) -> Smallest:
+        return Smallest(
+            search("these tasks", towards).smallest(*size), search("tasks like these", towards).smallest(*size)
+        )
+
+    def sized(size: tuple[int, int]) -> Size:
+        return _size(pilot, size, smallest(size))
+
+    ways: dict[Target, Ways] = {}
     if difference is not None:
-        these = _ways(pilot, "these tasks", difference, many, each, level, power)
-        like = _ways(pilot, "tasks like these", difference, many, each, level, power)
+        targets: tuple[Target, ...] = ("these tasks", "tasks like these")
+        for of in targets:
+            by = search(of)
+            ways[of] = Ways(by.tasks(difference, each), by.trials(difference, many, each))
     return Plan(
         pilot=pilot,
+        direction=asked,
         level=level,
         power=power,
-        now=now,
-        sizes=tuple(_size(pilot, *size, level, power) for size in _sizes(many, each)),
+        now=sized((many, each)),
+        reverse=smallest((many, each), other),
+        sizes=tuple(sized(size) for size in _sizes(many, each)),
         difference=difference,
-        these_tasks=these,
-        tasks_like_these=like,
+        these_tasks=ways.get("these tasks"),
+        tasks_like_these=ways.get("tasks like these"),
         useful_trials=useful,
         advice=tuple(_advice(pilot, many, each, useful)),
     )
 
 
-def power_of(pilot: Pilot, difference: float, *, of: Target = "these tasks", level: float = 0.95) -> float:
-    """The chance that a comparison of the pilot's size finds a true ``difference``.
+def _check(
+    difference: float | None,
+    direction: str | None,
+    tasks: int | None,
+    trials: int | None,
+    level: float,
+    power: float,
+) -> None:
+    for name, value in (("tasks", tasks), ("trials", trials)):
+        if value is not None and (isinstance(value, bool) or value < 1):
+            raise PlanError(f"{name}={value!r}: must be a whole number, 1 or more")
+    if direction not in (None, "loss", "gain"):
+        raise PlanError(f"direction={direction!r}: must be 'loss' or 'gain'")
+    if difference is not None and not 0 < difference < 1:
+        raise PlanError(f"difference={difference!r}: must be above 0 and below 1, such as 0.05 for 5 points")
+    for name, number in (("level", level), ("power", power)):
+        if not 0.5 <= number < 1:
+            raise PlanError(f"{name}={number!r}: must be at least 0.5 and below 1")
 
-    >>> from passhat.planning import assumed
-    >>> round(power_of(assumed(rate=0.8, tasks=51, trials=5), 0.1), 2)
-    0.81
-    """
-    low, high = 0.501, 0.9999
-    for _ in range(60):
-        middle = (low + high) / 2
-        needed = _detectable(pilot, pilot.tasks, pilot.trials, of, level, middle)
-        low, high = (middle, high) if needed < difference else (low, middle)
-    return low
 
-
-def _detectable(pilot: Pilot, tasks: int, trials: int, of: Target, level: float, power: float) -> float:
-    return detectable_difference(
-        tasks, trials, within=2 * pilot.within, between=pilot.response**2, of=of, level=level, power=power
-    )
-
-
-def _size(pilot: Pilot, tasks: int, trials: int, level: float, power: float) -> Size:
+def _size(pilot: Pilot, size: tuple[int, int], finds: Smallest) -> Size:
+    tasks, trials = size
     total = 2 * tasks * trials
-    minutes = None if pilot.seconds is None else total * pilot.seconds / max(1, pilot.concurrency) / 60
     return Size(
         tasks=tasks,
         trials=trials,
-        these_tasks=_detectable(pilot, tasks, trials, "these tasks", level, power),
-        tasks_like_these=_detectable(pilot, tasks, trials, "tasks like these", level, power),
+        finds=finds,
         all_trials=total,
         dollars=None if pilot.dollars is None else total * pilot.dollars,
-        minutes=minutes,
+        minutes=None if pilot.seconds is None else total * pilot.seconds / max(1, pilot.concurrency) / 60,
     )
 
 
@@ -151,15 +172,6 @@ def _sizes(tasks: int, trials: int) -> Sequence[tuple[int, int]]:
     more_trials = [(tasks, n) for n in (1, 3, 5, 10, 20, 30)]
     more_tasks = [(round(tasks * factor), trials) for factor in (2, 4, 8)]
     return [size for size in dict.fromkeys((*more_trials, *more_tasks)) if size != (tasks, trials)]
-
-
-def _ways(pilot: Pilot, of: Target, difference: float, tasks: int, trials: int, level: float, power: float) -> Ways:
-    within, between = 2 * pilot.within, pilot.response**2
-    whole = math.ceil(tasks_needed(difference, trials, within=within, between=between, of=of, level=level, power=power))
-    found = next(
-        (n for n in range(1, _MOST_TRIALS + 1) if _detectable(pilot, tasks, n, of, level, power) <= difference), None
-    )
-    return Ways(max(1, whole), found)
 
 
 def _useful(pilot: Pilot) -> int | None:
@@ -172,21 +184,26 @@ def _advice(pilot: Pilot, tasks: int, trials: int, useful: int | None) -> list[s
     said = []
     if pilot.trials == 1 and pilot.based_on is not None:
         said.append("with one trial a task all variance counts as noise of trials; a pilot with two or more splits it")
-    if not pilot.within:
-        said.append("no task both passed and failed: more trials would repeat what is known, more tasks would not")
+    if pilot.quiet:
+        said.append(
+            "no task both passed and failed, so the pilot shows no noise: half a trial of all is taken to have gone "
+            "otherwise, and the noise of the changed side is counted"
+        )
     elif useful is None:
         said.append("tasks are taken to respond alike: a trial is worth as much on an old task as on a new one")
     elif trials < useful:
         said.append(f"about tasks like these, up to {useful} trials a task are worth their money; beyond, add tasks")
     else:
-        said.append(
-            f"about tasks like these, {trials} trials a task are past the {useful} that are worth it: add tasks"
-        )
+        worth = f"up to {useful} trials a task are" if useful > 1 else "no more than 1 trial a task is"
+        said.append(f"about tasks like these, {worth} worth the money: add tasks")
     if not pilot.response_measured:
         said.append(
             f"how differently tasks respond to a change is assumed (standard deviation {pilot.response:g}); "
-            "a second run of the same tasks would measure it"
+            "a second run of the same tasks, by a changed agent, would measure it"
         )
     if tasks < 15:
-        said.append(f"{tasks} tasks are few: with fewer than 6 that move, no test about tasks like these can reach .05")
+        few = f"{tasks} tasks are" if tasks > 1 else "1 task is"
+        said.append(
+            f"{few} few: with fewer than {MIN_DIFFERENCES} that move, no test about tasks like these can reach .05"
+        )
     return said

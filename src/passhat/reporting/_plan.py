@@ -26,7 +26,7 @@ def render_plan(plan: Plan, *, width: int = 80, color: bool = False, unicode: bo
 def _basis(page: Page, pilot: Pilot) -> None:
     page.line(f"pass@1 {rate(pilot.rate)} · {count(pilot.tasks, 'task')} × {count(pilot.trials, 'trial')}", indent=2)
     whole = pilot.within + pilot.between
-    if whole:
+    if whole and not pilot.quiet:
         share = pilot.between / whole * 100
         flips = "" if pilot.flip_rate is None else f" · {pilot.flip_rate * 100:.0f} % of tasks flip"
         text = f"variance of a trial: {share:.0f} % between tasks, {100 - share:.0f} % within{flips}"
@@ -34,49 +34,65 @@ def _basis(page: Page, pilot: Pilot) -> None:
 
 
 def _answer(page: Page, plan: Plan) -> None:
+    odds, now = f"{plan.power * 100:.0f} %", plan.now
     page.gap()
-    odds = f"{plan.power * 100:.0f} %"
-    now = plan.now
-    text = f"{count(now.tasks, 'task')} × {count(now.trials, 'trial')} a side find, {odds} of the time, a difference of"
-    page.line(text)
-    page.line((_points(now.these_tasks), STRONG), " on these tasks, ", indent=2)
-    page.line((_points(now.tasks_like_these), STRONG), " on tasks like these", indent=2)
+    page.line(f"Found {odds} of the time by {count(now.tasks, 'task')} × {count(now.trials, 'trial')} a side")
+    sides = {plan.direction: now.finds, "gain" if plan.direction == "loss" else "loss": plan.reverse}
+    loss, gain = sides["loss"], sides["gain"]
+    page.bullet(f"{'these tasks':<16}", DIM, _both(loss.these_tasks, gain.these_tasks))
+    page.bullet(f"{'tasks like these':<16}", DIM, _both(loss.tasks_like_these, gain.tasks_like_these))
     if plan.difference is None or plan.these_tasks is None or plan.tasks_like_these is None:
         return
     page.gap()
-    page.line(f"To find {plan.difference * 100:g} points {odds} of the time")
+    page.line(f"To find a {plan.direction} of {_points(plan.difference)} {odds} of the time")
     for label, ways in (("these tasks", plan.these_tasks), ("tasks like these", plan.tasks_like_these)):
         page.bullet(f"{label:<16}", DIM, _ways(ways, now))
 
 
-def _ways(ways: Ways, now: Size) -> str:
-    tasks = f"{count(ways.tasks, 'task')} × {count(now.trials, 'trial')}" if ways.tasks else ""
-    if ways.trials is None:
-        return f"{tasks}; more trials of {count(now.tasks, 'task')} would not"
-    return f"{tasks}, or {count(now.tasks, 'task')} × {count(ways.trials, 'trial')}"
+def _both(loss: float | None, gain: float | None) -> str:
+    if loss is None and gain is None:
+        return "no loss and no gain, however large"
+    if gain is None:
+        return f"{_found('loss', loss)} points, no possible gain"
+    return f"{_found('loss', loss)}, {_found('gain', gain)} points"
+
+
+def _found(word: str, difference: float | None) -> str:
+    return f"no possible {word}" if difference is None else f"a {word} of {difference * 100:.1f}"
 
 
 def _points(difference: float) -> str:
-    return "none, however large" if difference >= 1 else f"{difference * 100:.1f} points"
+    shown = f"{difference * 100:.3g}"
+    return f"{shown} point{'s' * (shown != '1')}"
+
+
+def _ways(ways: Ways, now: Size) -> str:
+    tasks = "no number of tasks"
+    if ways.tasks is not None:
+        tasks = f"{count(ways.tasks, 'task')} × {count(now.trials, 'trial')}"
+    if ways.trials is None:
+        return f"{tasks}; more trials of {count(now.tasks, 'task')} would not"
+    return f"{tasks}, or {count(now.tasks, 'task')} × {ways.trials:,}"
 
 
 def _sizes(page: Page, plan: Plan) -> None:
-    page.heading("Smallest difference found, and the price of both sides")
+    page.heading(f"Smallest {plan.direction} found, in points, and the price of both sides")
     rows = sorted((plan.now, *plan.sizes), key=lambda size: (size.tasks, size.trials))
-    columns = [Column("tasks", "right"), Column("trials", "right"), Column("these tasks", "right")]
-    columns += [Column("tasks like these", "right"), Column("trials in all", "right", drops=1)]
+    columns = [Column("\ntasks", "right"), Column("\ntrials", "right"), Column("these\ntasks", "right")]
+    columns += [Column("tasks\nlike these", "right"), Column("trials\nin all", "right")]
     priced, timed = plan.now.dollars is not None, plan.now.minutes is not None
-    columns += [Column("cost", "right")] * priced + [Column("minutes", "right")] * timed
+    columns += [Column("\ncost", "right")] * priced + [Column("\nminutes", "right", drops=1)] * timed
     more = "≥ " if "dollars" in plan.pilot.partial else ""
     cells: list[list[Cell]] = []
     for row in rows:
-        line: list[Cell] = [str(row.tasks), str(row.trials), _short(row.these_tasks), _short(row.tasks_like_these)]
-        line += [f"{row.all_trials:,}"]
+        found = row.finds
+        line: list[Cell] = [f"{row.tasks:,}", str(row.trials)]
+        line += [_short(found.these_tasks), _short(found.tasks_like_these), f"{row.all_trials:,}"]
         line += [f"{more}{dollars(row.dollars)}"] * priced
         line += ["" if row.minutes is None else f"{row.minutes:,.1f}"] * timed
         cells.append(line)
     page.columns(columns, cells)
 
 
-def _short(difference: float) -> str:
-    return "none" if difference >= 1 else f"{difference * 100:.1f}"
+def _short(difference: float | None) -> str:
+    return "none" if difference is None else f"{difference * 100:.1f}"

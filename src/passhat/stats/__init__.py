@@ -43,6 +43,7 @@ from passhat.stats._planning import (
     smallest_all_pass,
     tasks_needed,
 )
+from passhat.stats._power import Move, comparison_power
 from passhat.stats._quantile import quantile_interval
 from passhat.stats._refusals import MIN_TASKS_POPULATION, MIN_TRIALS_INTERVAL, Refusal, refusals
 from passhat.stats._sequential import Sprt, confidence_sequence
@@ -73,6 +74,7 @@ __all__ = [
     "JudgeQuality",
     "Kappa",
     "Look",
+    "Move",
     "OrderCheck",
     "OrderVerdict",
     "Paired",
@@ -101,6 +103,7 @@ __all__ = [
     "clustered_se",
     "cmh",
     "cohen_kappa",
+    "comparison_power",
     "confidence_sequence",
     "curtail",
     "detectable_difference",
