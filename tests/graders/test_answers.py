@@ -61,6 +61,16 @@ def reason(check: Check, output: Any, expected: Any = None) -> str:
         ({"tolerance": 0.5}, "10.5", 10, True),
         ({"tolerance": 0.5}, "10.51", 10, False),
         ({"tolerance": 0.1}, 0.4, 0.3, True),
+        ({}, "1000000001", 1000000000, False),  # whole numbers are exact however large they are
+        ({"tolerance": 0.5}, "1000000001", 1000000000, False),
+        ({"tolerance": 1}, "1000000001", 1000000000, True),
+        ({"decimals": 0}, "1000000001", 1000000000, False),
+        ({}, "123456789012", 123456789013, False),
+        ({}, 1e15 + 1, 1e15, False),
+        ({}, "1234567890.12", 1234567890.13, False),
+        ({}, "0.30000000000000004", 0.3, True),
+        ({}, 0.1 + 0.2, 0.3, True),
+        ({}, 10**400 + 1, 10**400, False),
         ({"relative": 0.01}, "101", 100, True),
         ({"relative": 0.01}, "101.1", 100, False),
         ({"relative": 0.01}, "-99", -100, True),
@@ -101,6 +111,8 @@ def test_numbers(how: dict[str, Any], output: Any, expected: Any, passed: bool) 
 
 def test_a_wrong_number_says_by_how_much_and_a_text_what_would_read_it() -> None:
     assert reason(answers.numeric(tolerance=1), "12", 10) == "expected 10 within 1, found 12, off by 2"
+    long = reason(answers.numeric(), "12345678901234", 12345678901235)
+    assert long == "expected 12345678901235, found 12345678901234, off by 1"
     assert "separators= would read" in reason(answers.numeric(), "1,234", 1234)
     assert "percent=True would read" in reason(answers.numeric(), "5%", 5)
     assert "unit= allows a unit, find= takes" in reason(answers.numeric(), "5 apples", 5)
@@ -208,6 +220,28 @@ VERDICTS = ["guilty", "not guilty", "no verdict"]
 )
 def test_choices(choices: list[str], find: bool, expected: str, output: Any, passed: bool) -> None:
     assert verdict(answers.choice(choices, find=find), output, expected) is passed
+
+
+@pytest.mark.parametrize(
+    ("output", "denied"),
+    [
+        ("This is not a refund.", "not a refund"),
+        ("It isn't a refund", "isn't a refund"),
+        ("No refund for you", "No refund"),
+        ("never the refund", "never the refund"),
+        ("That can’t be a refund", "can’t be a refund"),
+    ],
+)
+def test_a_denied_choice_is_no_choice(output: str, denied: str) -> None:
+    found = reason(answers.choice(["refund", "exchange"], find=True), output, "refund")
+    assert found.startswith(f"the answer says {denied!r}, which is no choice")
+
+
+def test_a_denial_of_something_else_leaves_the_choice() -> None:
+    by_find = answers.choice(["guilty", "not guilty"], find=True)
+    assert verdict(by_find, "They are not guilty.", "not guilty") is True
+    assert verdict(answers.choice(["refund", "exchange"], find=True), "No, a refund.", "refund") is True
+    assert verdict(answers.choice(["refund", "exchange"], find=True), "Not sure, but: refund", "refund") is True
 
 
 def test_hedging_is_no_choice() -> None:

@@ -172,7 +172,15 @@ def test_sameness_has_no_direction(one: Any, other: Any) -> None:
 
 
 def test_closeness_of_numbers() -> None:
-    assert close(1e300, 1e300 * (1 + 1e-12))
+    assert close(0.1 + 0.2, 0.3)
+    assert close(sum([0.1] * 100), 10)  # a sum of floats is off in its last bits
+    assert not close(1.0, 1.0 + 1e-12)
+    assert not close(1e15 + 1, 1e15)
+    assert not close(1e300, 1e300 * (1 + 1e-12))
+    assert close(1e23, 10**23)
+    assert close(2**60, float(2**60))
+    assert not close(float(2**60), 2**60 + 1)
+    assert not close(1000000001.0, 1000000000, 0.5)
     assert not close(float("nan"), float("nan"))
     assert close(10**400, 10**400)
     assert not close(10**400, 10**401)

@@ -83,6 +83,13 @@ def test_tolerance_is_stated_and_floats_forgive_their_own_noise(shop: Shop) -> N
     assert run_grader(outcome.rows("shop.db", SQL, [["A1", 20], ["A1", 0.3]], tolerance=0.005), trial).passed is True
 
 
+def test_large_whole_amounts_are_compared_to_the_last_unit(shop: Shop) -> None:
+    trial = shop(("A1", 1000000001.0, None))
+    assert run_grader(outcome.rows("shop.db", SQL, [["A1", 1000000000]]), trial).passed is False
+    assert run_grader(outcome.rows("shop.db", SQL, [["A1", 1000000000]], tolerance=0.5), trial).passed is False
+    assert run_grader(outcome.rows("shop.db", SQL, [["A1", 1000000001]]), trial).passed is True
+
+
 def test_text_is_not_a_number_and_a_number_is_a_truth_value_where_the_database_has_none(shop: Shop) -> None:
     trial = shop(("A1", "20", 1))
     assert run_grader(outcome.rows("shop.db", SQL, [["A1", 20]]), trial).passed is False

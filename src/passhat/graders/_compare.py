@@ -9,7 +9,7 @@ from typing import Any
 
 from passhat.graders._names import GraderSetup
 
-NOISE = 1e-9  # relative difference that floating-point sums leave
+_ULPS = 16  # units in the last place: what adding up some hundred floats leaves
 
 
 def is_number(value: Any) -> bool:
@@ -18,20 +18,35 @@ def is_number(value: Any) -> bool:
 
 
 def close(a: Any, b: Any, tolerance: float = 0.0) -> bool:
-    """Whether two numbers differ by no more than ``tolerance`` (absolute), or by float noise only.
+    """Whether two numbers differ by no more than ``tolerance`` (absolute), or by the rounding of floats only.
 
-    Whole numbers are compared exactly when there is no tolerance. NaN is close to nothing.
+    Differences are exact, by the decimals that a float is written with; reaching the bound is enough. Whole numbers
+    are close only when they are equal, or within the tolerance. NaN is close to nothing.
 
-    >>> close(25, 25.0), close(0.1 + 0.2, 0.3), close(10**17, 10**17 + 1), close(96.12, 96.124, 0.005)
+    >>> close(25, 25.0), close(0.1 + 0.2, 0.3), close(10**17, 10**17 + 1), close(96.12, 96.125, 0.005)
     (True, True, False, True)
+    >>> close(1e9, 1000000001), close(1e9, 1e9 + 1e-6)
+    (False, True)
     """
-    if isinstance(a, int) and isinstance(b, int):
-        return abs(a - b) <= tolerance
-    try:
-        x, y = float(a), float(b)
-    except OverflowError:
-        return bool(a == b)
-    return x == y or math.isclose(x, y, rel_tol=NOISE, abs_tol=max(tolerance * (1 + NOISE), 0.0))
+    x, y = exactly(a), exactly(b)
+    if not (x.is_finite() and y.is_finite()):
+        return not (x.is_nan() or y.is_nan()) and x == y
+    return a == b or abs(x - y) <= exactly(tolerance) + rounding(x, y)
+
+
+def exactly(number: Any) -> Decimal:
+    """An int, float or Decimal as the decimal that it is written as: 0.1 is one tenth."""
+    return (
+        number if isinstance(number, Decimal) else Decimal(repr(float(number)) if isinstance(number, float) else number)
+    )
+
+
+def rounding(a: Decimal, b: Decimal) -> Decimal:
+    """By how much two finite numbers may differ because floats are rounded: nothing where both are whole."""
+    if a == a.to_integral_value() and b == b.to_integral_value():
+        return Decimal(0)
+    largest = float(max(abs(a), abs(b)))
+    return _ULPS * Decimal(math.ulp(largest)) if math.isfinite(largest) else Decimal(0)
 
 
 def same(expected: Any, found: Any, tolerance: float = 0.0) -> bool:

@@ -8,7 +8,7 @@ from decimal import Decimal, InvalidOperation
 from typing import Any
 
 from passhat.facts import Grade
-from passhat.graders._compare import NOISE, checked_tolerance, is_number, short
+from passhat.graders._compare import checked_tolerance, exactly, is_number, rounding, short
 from passhat.graders._expected import WHOLE, checked, expected_of
 from passhat.graders._names import GraderSetup
 from passhat.graders.answers._answer import AnswerCheck, Part, failed, passed
@@ -43,7 +43,7 @@ class Numeric(AnswerCheck):
             return failed(problem)
         allowed = self._allowed(expected)
         gap = abs(number - expected)
-        if gap <= allowed + abs(expected) * Decimal(NOISE):
+        if gap <= allowed + rounding(number, expected):
             return passed()
         within = f" within {_plain(allowed)}" if allowed else ""
         return failed(f"expected {_plain(expected)}{within}, found {_plain(number)}, off by {_plain(gap)}")
@@ -71,7 +71,8 @@ def numeric(
     """The answer is a number, or text that is one, and close enough to the expected number.
 
     Close enough is: within ``tolerance`` (absolute), within ``relative`` times the expected value, or right when
-    rounded to ``decimals`` places: "96.12" meets 96.124991 with ``decimals=2``. Reaching the bound is enough.
+    rounded to ``decimals`` places: "96.12" meets 96.124991 with ``decimals=2``. Reaching the bound is enough. The
+    difference is exact, but for the last bits of numbers with decimals: 0.1 + 0.2 is 0.3.
 
     Text is read strictly, and more of it only when told: ``separators=","`` reads "1,234.50" (``"."`` "1.234,50"),
     ``percent=True`` reads "12.5%" as 0.125, ``unit=["$", "USD"]`` allows one of these before or after the number.
@@ -126,9 +127,7 @@ class Reader:
     def read(self, value: Any) -> tuple[Decimal | None, str]:
         """The number, or None and why there is none."""
         if is_number(value):
-            number = (
-                value if isinstance(value, Decimal) else Decimal(repr(value) if isinstance(value, float) else value)
-            )
+            number = exactly(value)
             return (number, "") if number.is_finite() else (None, f"{value} is no finite number")
         if not isinstance(value, str):
             return None, f"the answer is no number: {short(value)}"
@@ -168,4 +167,5 @@ class Reader:
 
 
 def _plain(number: Decimal) -> str:
-    return f"{float(number):.12g}" if abs(number) < Decimal("1e300") else str(number)
+    short = f"{float(number):.12g}" if abs(number) < Decimal("1e300") else ""
+    return short if short and Decimal(short) == number else str(number)

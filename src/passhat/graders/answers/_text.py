@@ -97,6 +97,8 @@ class Choice(AnswerCheck):
         if not isinstance(found, str):
             return no_text(found)
         named = self._named(found)
+        if len(named) == 1 and self.find and (denied := self._denied(found, named[0])):
+            return failed(f"the answer says {denied!r}, which is no choice: {short(found)}")
         if len(named) != 1:
             what = f"several choices ({', '.join(named)})" if named else f"none of {', '.join(self.choices)}"
             return failed(f"the answer names {what}: {short(found)}")
@@ -109,19 +111,32 @@ class Choice(AnswerCheck):
         left = text
         named: list[str] = []
         for item in sorted(self.choices, key=len, reverse=True):  # "not guilty" before "guilty"
-            words = re.escape(item.strip()).replace("\\ ", r"\s+")
-            flags = 0 if len(item.strip()) == 1 else re.IGNORECASE  # a single letter must stand as it is
-            left, count = re.subn(rf"(?<!\w){words}(?!\w)", "\0", left, flags=flags)
+            left, count = re.subn(_as_words(item), "\0", left)
             if count:
                 named.append(item)
         return [item for item in self.choices if item in named]
+
+    def _denied(self, text: str, item: str) -> str | None:
+        """Where the text denies the choice that it names: "not a refund"."""
+        hit = None if _key(item) == _key(text) else re.search(_DENIAL + _as_words(item), text)
+        return None if hit is None else hit[0]
+
+
+_DENIAL = r"(?i:\b(?:not|no|never|neither|nor|without|\w+n['’]t|cannot)\s+(?:(?:be|an?|the|for)\s+){0,2})"
+
+
+def _as_words(item: str) -> str:
+    """A pattern for a choice as words in a text; a single letter must stand as it is."""
+    words = re.escape(item.strip()).replace("\\ ", r"\s+")
+    return rf"(?<!\w){words}(?!\w)" if len(item.strip()) == 1 else rf"(?<!\w)(?i:{words})(?!\w)"
 
 
 def choice(choices: Sequence[str], expect: Any = WHOLE, *, find: bool = False, part: Part = None) -> Choice:
     """The answer is the expected one of the choices: "B", "(b)" and " b. " are all B.
 
     ``find=True`` looks for the choices as words in a longer text, and wants exactly one of them to be named. Naming
-    several is a failure: hedging is no choice.
+    several is a failure: hedging is no choice. So is one with a denial right before it ("not a refund"); a denial
+    further away ("a refund is out of the question") isn't noticed, so ask the agent for the bare word where you can.
     """
     return Choice(choices, expect, find, part)
 
