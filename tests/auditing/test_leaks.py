@@ -19,7 +19,7 @@ from passhat.reporting import render_leaks
 from passhat.suite import discover
 
 HEAD = """
-import json, os, urllib.request
+import json, os, urllib.error, urllib.request
 from pathlib import Path
 from passhat import Suite, Task
 
@@ -28,7 +28,12 @@ def ask(trial):
     request = urllib.request.Request(
         trial.env["OPENAI_BASE_URL"] + "/chat/completions", body,
         {"Authorization": "Bearer " + trial.env["OPENAI_API_KEY"], "Content-Type": "application/json"})
-    return json.loads(urllib.request.urlopen(request).read())["choices"][0]["message"]["content"]
+    try:
+        with urllib.request.urlopen(request) as answer:
+            return json.loads(answer.read())["choices"][0]["message"]["content"]
+    except urllib.error.HTTPError as error:
+        error.close()
+        return "refused"
 
 seen = []
 tasks = [Task(f"t{i}", input=f"question {i}") for i in range(3)]
@@ -239,9 +244,16 @@ def test_what_cannot_be_tested_is_said(leaks: Audit) -> None:
 
 
 def test_a_live_model_is_asked_only_when_it_is_named(leaks: Audit) -> None:
-    """Nothing runs before that."""
+    """An agent that asks one is refused before anything reaches a provider."""
     with pytest.raises(AuditError, match="--model PROVIDER/NAME"):
-        leaks('suite = Suite("live", tasks=tasks, agent=lambda trial: 1, graders=[lambda trial: True])')
+        leaks('suite = Suite("live", tasks=tasks, agent=ask, graders=[lambda trial: True])', trials=1)
+
+
+def test_an_agent_that_asks_no_model_needs_none(leaks: Audit) -> None:
+    """Nobody answers, and nobody is asked."""
+    found = leaks('suite = Suite("plain", tasks=tasks, agent=lambda trial: 1, graders=[lambda trial: True])', trials=1)
+    assert verdict(found, "order") == "not found"
+    assert "compared: verdict and output and transcript" in check_of(found, "order").message
 
 
 def test_the_command_prints_each_check_and_leaves_with_1_for_a_leak(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from passhat.facts import Transcript, TrialRecord, digest
+from passhat.facts import ModelCall, Transcript, TrialRecord, digest
 from passhat.records import unpack_workspace
 
 if TYPE_CHECKING:
@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 Key = tuple[str, str, int]  # arm, task, trial
 Files = dict[str, tuple[int, int]]  # path: size in bytes, time of the last change in nanoseconds
+PARTS = ("verdict", "output", "transcript")
+"""What of a trial is compared."""
 _CACHES = frozenset({".passhat", "__pycache__", ".git", ".venv", "node_modules", ".mypy_cache", ".pytest_cache"})
 _MOST_BYTES = 64 << 20  # of one file that is looked through for words
 _GIT_SECONDS = 30.0
@@ -29,7 +31,10 @@ _GIT_SECONDS = 30.0
 
 @dataclass(frozen=True)
 class Trace:
-    """One trial: how it ended in comparable parts, the planted words of others in it, and its git repositories."""
+    """One trial: how it ended in comparable parts, the planted words of others in it, and its git repositories.
+
+    ``calls`` counts requests to a model, refused ones too.
+    """
 
     parts: Mapping[str, str]
     calls: int
@@ -56,7 +61,7 @@ def traces_of(run: Run, markers: Mapping[str, str] | None = None) -> dict[Key, T
             others = {mark for task, mark in (markers or {}).items() if task != record.task}
             found[record.key] = Trace(
                 parts=_parts(record),
-                calls=len(transcript.model_calls),
+                calls=sum(isinstance(event, ModelCall) for event in transcript.events),
                 strangers=tuple(_strangers(record, transcript, folder, others)) if others else (),
                 repositories=tuple(repositories(folder)),
             )
@@ -64,11 +69,8 @@ def traces_of(run: Run, markers: Mapping[str, str] | None = None) -> dict[Key, T
 
 
 def _parts(record: TrialRecord) -> dict[str, str]:
-    return {
-        "verdict": f"{record.status} {record.passed}",
-        "output": digest(record.output),
-        "transcript": record.fingerprint,
-    }
+    marks = (f"{record.status} {record.passed}", digest(record.output), record.fingerprint)
+    return dict(zip(PARTS, marks, strict=True))
 
 
 def _strangers(

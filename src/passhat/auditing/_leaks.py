@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
-from passhat.auditing._leak_traces import Files, Key, Trace, changed_files, files_beside, traces_of
+from passhat.auditing._leak_traces import PARTS, Files, Key, Trace, changed_files, files_beside, traces_of
 from passhat.auditing._markers import marked, marker_of
 from passhat.auditing._rules import AuditError
 from passhat.facts import Task
@@ -76,21 +76,17 @@ def audit_leaks(
     - *git*: a repository in the workspace may hold no history that isn't its own: no link to one outside, no branches
       or old commits beside the one that is checked out, in which the answer may stand.
 
-    ``model`` is PROVIDER/NAME and costs money; without it the suite's own script or simulation must answer. Nothing is
-    recorded. Raises `AuditError` when no model is at hand, and what `passhat.run` raises.
+    ``model`` is PROVIDER/NAME and costs money; without it the suite's own script or simulation must answer, or the
+    agent ask no model. Nothing is recorded. Raises `AuditError` when nobody answers, and what `passhat.run` raises.
     """
     if trials < 1:
         raise AuditError(f"trials={trials}: at least one trial a task is run")
-    if model is None and suite.model is None and suite.script is None and suite.simulation is None:
-        raise AuditError(
-            f"Suite({suite.name!r}): --leaks runs the suite's own agent, and no script or simulation answers for its "
-            "model; name the model that may be paid for with --model PROVIDER/NAME"
-        )
+    nobody = model is None and suite.model is None and suite.script is None and suite.simulation is None
     with ExitStack() as undo:
         if through is None:
             through = undo.enter_context(entrance())
         root = Path(undo.enter_context(tempfile.TemporaryDirectory(prefix="passhat-leaks-")))
-        bare = suite.replace(gates=())
+        bare = suite.replace(gates=(), script=() if nobody else suite.script)
         say = progress or (lambda _: None)
 
         def runs(name: str, select: Callable[[Sequence[Task]], Sequence[Task]]) -> Run:
@@ -111,8 +107,14 @@ def audit_leaks(
 
         before = files_beside(suite)
         forward = runs("forward", list)
+        first = traces_of(forward)
+        if nobody and any(trace.calls for trace in first.values()):
+            raise AuditError(
+                f"Suite({suite.name!r}): --leaks runs the suite's own agent, which asks a model, and no script or "
+                "simulation answers for it; name the model that may be paid for with --model PROVIDER/NAME"
+            )
         seen = _Seen(
-            forward=traces_of(forward),
+            forward=first,
             again=traces_of(runs("again", list)),
             backward=traces_of(runs("backward", lambda tasks: list(reversed(tasks)))),
             marked=traces_of(runs("marked", marked), markers := _markers(suite.load_tasks())),
@@ -164,7 +166,10 @@ def _order(seen: _Seen) -> LeakCheck:
     if moved:
         text = f"{_count(len(moved), 'trial')} went otherwise when the tasks ran backward, and alike when repeated"
         return LeakCheck("order", "found", f"{text}: {_named(moved)}", _trials(moved))
-    return LeakCheck("order", "not found", f"{_count(len(keys), 'trial')} went alike, forward and backward")
+    compared = " and ".join(name for name in PARTS if name in parts)
+    rest = "" if len(parts) == len(PARTS) else "; the rest differs when simply repeated"
+    text = f"{_count(len(keys), 'trial')} went alike, forward and backward (compared: {compared}{rest})"
+    return LeakCheck("order", "not found", text)
 
 
 def _equal_parts(one: Trace, other: Trace) -> set[str]:
