@@ -65,7 +65,7 @@ def test_a_script_that_is_not_used_up_fails_the_test(agent: pytest.Pytester) -> 
     )
     result = agent.runpytest()
     result.assert_outcomes(passed=1, errors=1)
-    result.stdout.fnmatch_lines(["*the script was not used up*", "*More.*"])
+    result.stdout.fnmatch_lines(["*the script was not used up; nothing asked for: say('More.')"])
 
 
 def test_a_script_that_is_used_up_too_early_is_said(agent: pytest.Pytester) -> None:

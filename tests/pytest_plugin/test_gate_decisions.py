@@ -9,7 +9,8 @@ import pytest
 
 from passhat.facts import Grade, Judged, Usage
 from passhat.pytest_plugin._parts import Part
-from passhat.pytest_plugin._verdict import TrialParts, decide_case
+from passhat.pytest_plugin._trial_parts import TrialParts
+from passhat.pytest_plugin._verdict import decide_case
 
 N, RUNS, BAR = 60, 2000, "pass@1 >= 0.85"
 

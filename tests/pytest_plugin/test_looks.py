@@ -7,7 +7,8 @@ import subprocess
 import pytest
 
 from passhat.pytest_plugin._parts import Part
-from passhat.pytest_plugin._verdict import TrialParts, decide_case
+from passhat.pytest_plugin._trial_parts import TrialParts
+from passhat.pytest_plugin._verdict import decide_case
 
 RATE = """
 import pytest

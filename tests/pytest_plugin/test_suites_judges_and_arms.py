@@ -145,7 +145,7 @@ def test_judges_record_without_failing_and_fail_below_a_threshold(pytester: pyte
         [
             "*test_recorded  4 of 4 trials passed*",
             "*test_decided  3 of 4 trials passed*",
-            "*test_unknown  0 of 0 trials passed, 4 missing*",
+            "*test_unknown  incomplete: 0 of 0 trials passed, 4 missing*",
             "*judge lost: returned None*",
             "*test_fails_itself  3 of 4 trials passed*",
         ]

@@ -37,6 +37,19 @@ class TaskCount(msgspec.Struct, frozen=True):
     arm: str = ""
 
 
+class Damage(msgspec.Struct, frozen=True):
+    """A file of the run that wasn't as its one writer had left it, as the writer found when it looked.
+
+    While nobody has gone on with the run, only the first ``records`` bytes of ``trials.jsonl`` are its writer's, and
+    ``digest`` is their hash; None says that all of the file is.
+    """
+
+    file: str
+    problem: str
+    records: int | None = None
+    digest: str = ""
+
+
 class Manifest(msgspec.Struct, frozen=True, kw_only=True):
     """Everything needed to know what a run's numbers describe. Times are UTC in ISO 8601, hashes SHA-256 in hex."""
 
@@ -46,8 +59,9 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True):
     passhat: str = ""
     started: str = ""
     ended: str | None = None
-    state: Literal["running", "finished", "interrupted", "stopped"] = "running"
+    state: Literal["running", "finished", "interrupted", "stopped", "damaged"] = "running"
     stop_reason: str | None = None
+    damages: tuple[Damage, ...] = ()  # files that others wrote to while this ran
     source_file: str | None = None  # "evals/eval_support.py", relative to the project, and "::suite"
     kind: Literal["capability", "regression"] = "capability"
     asked: Literal["scripted", "structural", "evaluation"] = "evaluation"
@@ -63,6 +77,7 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True):
     models_reported: dict[str, int] = {}  # "name@fingerprint" -> number of calls
     sampling: dict[str, list[Any]] = {}  # setting seen on the wire -> its distinct values
     trials: int = 1
+    trials_of: dict[str, dict[str, int]] = {}  # arm -> task -> trials meant for it, where that isn't ``trials``
     task_ids: tuple[str, ...] = ()
     task_tags: dict[str, tuple[str, ...]] = {}
     task_splits: dict[str, str] = {}  # of the tasks whose split isn't "holdout"
@@ -101,6 +116,26 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True):
     judge_usage: Usage | None = None  # what judges spent, beside ``usage``
     seconds: float | None = None
     resumed: int = 0
+
+    def planned(self, task: str, arm: str = "") -> int:
+        """How many trials of a task were meant to be run in an arm.
+
+        >>> run = Manifest(run_id="r", suite="s", trials=8, trials_of={"": {"short": 3}})
+        >>> run.planned("short"), run.planned("long")
+        (3, 8)
+        """
+        return self.trials_of.get(arm, {}).get(task, self.trials)
+
+    @property
+    def plan_is_whole(self) -> bool:
+        """Whether the plan names every trial that was meant: tests may become known only as they run."""
+        return bool(self.task_ids) and (self.ended is not None or bool(self.task_hashes))
+
+    @property
+    def damage(self) -> Damage | None:
+        """What ended the run, if others wrote to its files and it wasn't resumed since."""
+        last = self.damages[-1] if self.damages else None
+        return last if last is not None and last.records is not None else None
 
     @property
     def main_arm(self) -> str:

@@ -130,8 +130,11 @@ def link(nodes: Iterable[Any]) -> None:
         if case.mark.arms is not None:
             with_arms.setdefault((node.originalname, case.mark.arms), []).append(node)
     for (_, parameter), verdicts in with_arms.items():
-        for verdict, (arm, task) in zip(verdicts, name_arms(verdicts, parameter), strict=True):
-            verdict.stash[CASE].arm, verdict.stash[CASE].task = arm, task
+        named = name_arms(verdicts, parameter)
+        arms = tuple(dict.fromkeys(arm for arm, _ in named))
+        for verdict, (arm, task) in zip(verdicts, named, strict=True):
+            case = verdict.stash[CASE]
+            case.arm, case.task, case.arms = arm, task, arms
 
 
 def _mark_of(item: pytest.Item) -> TrialsMark:

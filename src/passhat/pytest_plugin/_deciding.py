@@ -13,9 +13,11 @@ from _pytest._io import TerminalWriter
 from passhat.facts import ModelSource
 from passhat.pytest_plugin._cases import case_of, without_group
 from passhat.pytest_plugin._looks import Looks, describe_session
+from passhat.pytest_plugin._outline import Outline, places_of
 from passhat.pytest_plugin._parts import FAILURES, Part
 from passhat.pytest_plugin._recording import Recording
-from passhat.pytest_plugin._verdict import CaseVerdict, TrialParts, decide_case, load_ahead
+from passhat.pytest_plugin._trial_parts import TrialParts
+from passhat.pytest_plugin._verdict import CaseVerdict, decide_case, load_ahead
 
 _LISTED = 50  # from here on only cases that did not pass are listed
 
@@ -68,7 +70,6 @@ class Deciding:
         self._verdicts: dict[str, CaseVerdict] = {}
         manifest = describe_session(config)
         self._looks = Looks(config, manifest)
-        self._recording = Recording(config, manifest)
         known = {without_group(name) for name in ids}
         self._trials: dict[str, tuple[_Case, int]] = {}  # by node id
         for name in ids:
@@ -77,6 +78,8 @@ class Deciding:
                 case = self.cases.setdefault(found[0], _Case(found[0]))
                 case.expected.add(found[1])
                 self._trials[name] = case, found[1]
+        sizes = {name: len(case.expected) for name, case in self.cases.items()}
+        self._recording = Recording(config, manifest, Outline(sizes, places_of(getattr(session, "items", ()))))
         if self.cases:
             load_ahead()
 
@@ -122,7 +125,8 @@ class Deciding:
 
     def _decided(self, case: _Case) -> CaseVerdict:
         trials = [case.trials[number] for number in sorted(case.trials)]
-        source = next((part.source for trial in trials for part in trial.parts if part.source != "unseen"), "unseen")
+        sources = {part.source for trial in trials for part in trial.parts} - {"unseen"}
+        source = "mixed" if len(sources) > 1 else next(iter(sources), "unseen")
         first = trials[0].parts[0]
         looks = self._looks.at(first.gate, first.task or case.name, first.arm)
         policy = self._config.getoption("passhat_undecided")
@@ -203,7 +207,7 @@ class Deciding:
     @pytest.hookimpl(trylast=True)
     def pytest_sessionfinish(self) -> None:
         whole = all(case.over for case in self.cases.values())
-        self._recording.close(self.cases, whole=whole, files=self._looks.manifest().files)
+        self._recording.close(whole=whole, files=self._looks.manifest().files)
 
 
 def _case_location(location: tuple[str, int | None, str], case: str) -> tuple[str, int | None, str]:

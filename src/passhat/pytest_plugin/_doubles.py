@@ -12,6 +12,7 @@ import pytest
 from passhat.facts import Transcript, derive_seed
 from passhat.pytest_plugin._environment import for_subprocess, gateway_of, host_environment, point_at
 from passhat.pytest_plugin._keys import ENVIRONMENT, EVIDENCE, FAILED, TRIAL
+from passhat.pytest_plugin._refusing import SIMULATED, UNASKED, Refusing
 from passhat.pytest_plugin._transcripts import Transcripts
 from passhat.trial import Recorder, Trial, Workspace, recorder_here
 
@@ -55,6 +56,16 @@ class PytestTrial(Trial):
             return "provider_error", self._session.last_failure
         return None
 
+    @property
+    def nobody(self) -> str:
+        """Why requests that the test made reached no model; empty when none was refused for that."""
+        mode = self._session.player
+        return mode.why if isinstance(mode, Refusing) and self._session.calls else ""
+
+    def complaint(self) -> str:
+        """What is wrong at the end of a test that found nothing wrong itself; empty when all is well."""
+        return self.nobody
+
     def packed(self) -> str:
         """The transcript as JSON text."""
         return msgspec.json.encode(self.transcript).decode()
@@ -90,6 +101,22 @@ class Faux(PytestTrial):
         """Replies that nothing has asked for yet."""
         return self._script.pending
 
+    def complaint(self) -> str:
+        """Replies that nothing asked for, or requests that the script had no reply for, in a line."""
+        unused = self._session.unused()
+        if unused:
+            return f"the script was not used up; nothing asked for: {', '.join(unused)}"
+        if not self._session.calls:
+            return ""
+        unmet = [call.error or "" for call in self.transcript.model_calls if call.refused == "script"]
+        if not unmet:
+            return ""
+        count = "a request" if len(unmet) == 1 else f"{len(unmet)} requests"
+        return (
+            f"the script had no reply for {count}, though the test passed: {unmet[0]} "
+            "If the agent is to meet an error there, script it: fail(400)."
+        )
+
     def transport(self, library: str = "httpx2") -> Any:
         """A transport for a client that the test makes: ``httpx2.Client(transport=faux.transport())``."""
         return self._session.transport(library)
@@ -100,14 +127,21 @@ class Faux(PytestTrial):
 
 
 def live_trial(request: pytest.FixtureRequest, workspace: Path, patch: pytest.MonkeyPatch) -> Iterator[PytestTrial]:
-    """Make the ``trial`` fixture."""
+    """Make the ``trial`` fixture; beside ``faux`` it is the same object, so that the script answers."""
+    if "faux" in request.fixturenames and isinstance(double := request.getfixturevalue("faux"), Faux):
+        yield double
+        return
     recorder, session, about = _opened(request, workspace, _mode(request))
     trial = PytestTrial(session, recorder, workspace, **about)
     yield from _running(request, patch, trial, session, recorder)
+    _complain(request, trial)
 
 
 def _mode(request: pytest.FixtureRequest) -> Any:
-    """Who answers: the model of the command line, the marker's simulation, or what the agent itself asks for."""
+    """Who answers: the model of the command line, the marker's simulation, or what the agent itself asks for.
+
+    The last only where somebody asked for trials that may cost money, and the marker doesn't say that none do.
+    """
     from passhat.gateway import Forward, Simulate
 
     host = host_environment(request.config)
@@ -115,8 +149,11 @@ def _mode(request: pytest.FixtureRequest) -> Any:
     if model is not None:
         return Forward.to_model(model, host)
     trial = request.node.stash.get(TRIAL, None)
-    if trial is not None and trial.case.mark.simulation is not None:
-        return Simulate(trial.case.mark.simulation)
+    mark = None if trial is None else trial.case.mark
+    if mark is not None and mark.simulated:
+        return Refusing(SIMULATED) if mark.simulation is None else Simulate(mark.simulation)
+    if request.config.getoption("passhat_trials") is None:
+        return Refusing(UNASKED)
     return Forward.as_asked(host)
 
 
@@ -128,10 +165,14 @@ def scripted_trial(request: pytest.FixtureRequest, workspace: Path, patch: pytes
     recorder, session, about = _opened(request, workspace, script)
     double = Faux(script, session, recorder, workspace, **about)
     yield from _running(request, patch, double, session, recorder)
-    unused = session.unused()
-    if unused and not request.node.stash.get(FAILED, False):
-        listed = "\n".join(f"  {line}" for line in unused)
-        pytest.fail(f"the script was not used up; nothing asked for:\n{listed}", pytrace=False)
+    _complain(request, double)
+
+
+def _complain(request: pytest.FixtureRequest, trial: PytestTrial) -> None:
+    """Fail an ordinary test at its end; a trial's own body has failed of it already."""
+    complaint = "" if request.node.stash.get(FAILED, False) else trial.complaint()
+    if complaint:
+        pytest.fail(complaint, pytrace=False)
 
 
 def _opened(request: pytest.FixtureRequest, workspace: Path, mode: Any) -> tuple[Recorder, Session, dict[str, Any]]:

@@ -8,6 +8,10 @@ from passhat.facts import Manifest, Status, TrialRecord
 from passhat.suite import Gate
 from passhat.summary import GateRow, TaskRow, summarize
 
+_AGAIN = (
+    "A missing trial is no failure of the agent: mend what kept it from running or from being judged (below), "
+    "and run the test again"
+)
 _MOST = 4096  # trials of one test beyond which a number is no advice
 
 
@@ -17,14 +21,24 @@ def explain(gate: GateRow, row: TaskRow) -> str:
     if gate.verdict == "undecided":
         needed, seen = _needed(gate, row), f"if the agent stays as it is ({row.c} of {row.n})"
         if needed is not None:
-            said.append(f"{seen}, about {needed} trials would prove the bar")
+            said.append(f"{seen}, about {needed} trials would prove the bar: a larger n in trials(n), or --trials N.")
         elif row.estimate is not None:
-            said.append(f"{seen}, more trials won't prove the bar")
+            said.append(f"{seen}, more trials won't prove the bar; they may rule it out.")
         said += [
-            "more trials decide it: a larger n in trials(n), or --trials N. Asking again until it is green doesn't:",
-            "each further look at the same code must prove more. undecided='pass' or --undecided pass lets it through",
+            "Asking again until it is green decides nothing: each further look at the same code must prove more.",
+            "undecided='pass' or --undecided pass lets it through",
         ]
+    elif gate.verdict == "incomplete":
+        said.append(_AGAIN)
     return "\n".join(said)
+
+
+def incomplete(row: TaskRow) -> str:
+    """What to do where trials without a verdict leave it open whether every trial passes."""
+    if not row.n:
+        return f"no trial has a verdict.\n{_AGAIN}"
+    lacking = f"{row.missing} of {row.n + row.missing} {'has' if row.missing == 1 else 'have'} no verdict"
+    return f"every trial that could be judged passed, and {lacking}.\n{_AGAIN}"
 
 
 def _needed(gate: GateRow, row: TaskRow) -> int | None:

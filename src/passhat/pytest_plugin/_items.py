@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 class Case:
     """One test with trials: what all of them share. ``name`` is the verdict's node id."""
 
-    __slots__ = ("arm", "broken", "gate", "items", "mark", "name", "rule", "sets_up", "shared", "task")
+    __slots__ = ("arm", "arms", "broken", "gate", "items", "mark", "name", "rule", "sets_up", "shared", "task")
 
     def __init__(self, name: str, mark: TrialsMark, items: list[pytest.Item]) -> None:
         self.name = name
@@ -28,6 +28,7 @@ class Case:
         self.gate = None if mark.gate is None else str(mark.gate)
         self.task = ""  # with arms: the node id without the arm
         self.arm = ""
+        self.arms: tuple[str, ...] = ()  # all arms of the test, in the order in which they were written
         self.broken = ""  # why its further trials needn't run: the test itself is wrong
         self.shared: tuple[str, ...] | None = None  # fixtures that all trials share, once looked up
         self.sets_up: bool | None = None  # whether code of anybody's runs before the body, once looked up

@@ -58,6 +58,7 @@ class Part(msgspec.Struct, frozen=True, omit_defaults=True):
     output: Any = None
     task: str = ""  # where the case is an arm of a task
     arm: str = ""
+    arms: tuple[str, ...] = ()  # all arms of the test, in the order in which they were written
     record: str = ""  # JSON of the whole record, for a trial of a suite
 
     def packed(self) -> dict[str, Any]:

@@ -94,6 +94,7 @@ class Running:
             trial.running = True
             try:
                 body()
+                _nothing_left(item)
             except AssertionError:
                 trial.judged = judge_trial(item, trial.case)
                 raise
@@ -137,6 +138,7 @@ class Running:
             call.excinfo is None and report.failed,
             task=case.task,
             arm=case.arm,
+            arms=case.arms,
             own=own,
             shared=_shared_fixtures(case, item),
             **more,
@@ -147,7 +149,8 @@ class Running:
         why = f"not run: an earlier trial showed that the test itself is broken ({case.broken})"
         path, line, _ = item.location
         report = pytest.TestReport(item.nodeid, item.location, {}, "skipped", (path, (line or 0) + 1, why), "setup")
-        part = Part(case.name, trial.number, "setup", "not_needed", why, rule=case.rule, task=case.task, arm=case.arm)
+        place: dict[str, Any] = {"task": case.task, "arm": case.arm, "arms": case.arms}
+        part = Part(case.name, trial.number, "setup", "not_needed", why, rule=case.rule, **place)
         self._attach(report, part)
         item.ihook.pytest_runtest_logreport(report=report)
 
@@ -181,6 +184,14 @@ def _end_fixtures(verdict: pytest.Item, nextitem: pytest.Item | None) -> None:
             verdict.ihook.pytest_runtest_logreport(report=report)
 
 
+def _nothing_left(item: pytest.Item) -> None:
+    """Fail a trial that leaves its script unused, or asked for more, as part of its body: it is no fault of set-ups."""
+    seen_by = item.stash.get(EVIDENCE, None)
+    complaint = "" if seen_by is None else seen_by.complaint()
+    if complaint:
+        pytest.fail(complaint, pytrace=False)
+
+
 def _evidence_of(item: pytest.Item, trial: ItemTrial, kind: Kind, message: str) -> tuple[Kind, str, dict[str, Any]]:
     """What the gateway saw, what the judges said, and a suite's own record, beat what the test raised."""
     if trial.ended is not None:
@@ -189,6 +200,8 @@ def _evidence_of(item: pytest.Item, trial: ItemTrial, kind: Kind, message: str) 
     if seen_by is None:
         return kind, message, {}
     more: dict[str, Any] = {}
+    if seen_by.nobody:
+        return "broken", seen_by.nobody, more
     if kind in ("failed", "agent_error"):
         seen = seen_by.failure
         if seen is not None and (kind == "agent_error" or seen[0] == "limit"):

@@ -3,147 +3,27 @@
 from __future__ import annotations
 
 import functools
+import math
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 import msgspec
 
-from passhat.facts import ErrorInfo, Grade, Manifest, ModelSource, Status, Transcript, TrialRecord, Usage, decide
-from passhat.pytest_plugin._explaining import explain
+from passhat.facts import Manifest, ModelSource, Status, TrialRecord
+from passhat.pytest_plugin._explaining import explain, incomplete
+from passhat.pytest_plugin._listing import listing
 from passhat.pytest_plugin._marks import EVERY
-from passhat.pytest_plugin._parts import FAILURES, Kind, Part
+from passhat.pytest_plugin._parts import Part
+from passhat.pytest_plugin._trial_parts import TrialParts
 from passhat.suite import Gate
 from passhat.summary import ExitCode, Report, summarize
 
 Outcome = Literal["passed", "failed", "skipped", "error"]
 
-_EMPTY = Transcript()
 _COUNTED = ("pass@k", "pass^k", "missing")  # rates that are made of counts alone
 _Counts = tuple[tuple[tuple[Status, bool | None], int], ...]
-_STATUS: dict[str, Status] = {
-    "passed": Status.COMPLETED,
-    "failed": Status.COMPLETED,
-    "broken": Status.ENVIRONMENT_ERROR,
-    **{status.value: status for status in Status},
-}
-_ORDER: tuple[Kind, ...] = (
-    "broken",
-    "interrupted",
-    "environment_error",
-    "simulator_error",
-    "limit",
-    "provider_error",
-    "timeout",
-    "agent_error",
-    "failed",
-    "grader_error",
-    "unresolved",
-    "skipped",
-    "not_needed",
-    "passed",
-)
-_PASSED = Grade(True, name="test")
-_NOTHING = Usage()
-
-
-class TrialParts:
-    """All phases of one trial, as they arrive; its record, once the last is there."""
-
-    __slots__ = ("_packed", "_record", "case", "number", "parts")
-
-    def __init__(self, case: str, number: int, parts: Iterable[Part] = ()) -> None:
-        self.case = case
-        self.number = number
-        self.parts: list[Part] = []
-        self._packed = ""  # JSON of the transcript
-        self._record: TrialRecord | None = None
-        for part in parts:
-            self.take(part)
-
-    def take(self, part: Part) -> None:
-        """One more phase."""
-        if part.transcript:
-            self._packed = self._packed or part.transcript
-            part = msgspec.structs.replace(part, transcript="")
-        self.parts.append(part)
-
-    def worst(self) -> Part:
-        """The phase that tells how the trial ended."""
-        if len(self.parts) == 1:
-            return self.parts[0]
-        found = min(self.parts, key=_rank)
-        return found if found.kind != "passed" else self._call() or found
-
-    def _call(self) -> Part | None:
-        return next((part for part in self.parts if part.when == "call"), None)
-
-    def record(self) -> TrialRecord:
-        """The trial as it is stored, once its last part is there; trials count from 0 there."""
-        if self._record is None:
-            self._record = self._recorded()
-        return self._record
-
-    def let_go(self) -> None:
-        """Forget the transcript, which may be long, once it is written."""
-        self.record()
-        self._packed = ""
-
-    def transcript(self) -> Transcript:
-        """What the trial's model saw, empty when none was used."""
-        return msgspec.json.decode(self._packed, type=Transcript) if self._packed else _EMPTY
-
-    def _recorded(self) -> TrialRecord:
-        first, worst, call = self.parts[0], self.worst(), self._call()
-        task = first.task or self.case
-        if call is not None and call.record and worst.kind not in ("environment_error", "interrupted"):
-            kept = msgspec.json.decode(call.record, type=TrialRecord)
-            return msgspec.structs.replace(kept, task=task, arm=first.arm, trial=self.number - 1, seed=first.seed)
-        passed = True if worst.kind == "passed" else False if worst.kind in FAILURES else None
-        status = _STATUS[worst.kind]
-        grades = self._grades(call, status)
-        transcript = self.transcript()
-        model = next((seen.model_reported or seen.model for seen in reversed(transcript.model_calls)), None)
-        return TrialRecord(
-            task,
-            self.number - 1,
-            status,
-            passed,
-            first.arm,
-            _score(grades, passed),
-            grades,
-            None if call is None else call.output,
-            transcript.usage if self._packed else _NOTHING,
-            judge_usage=Usage.total(grade.judged.usage for grade in grades if grade.judged is not None),
-            seconds=0.0 if call is None else call.seconds,
-            seed=first.seed,
-            model=model or None,
-            error=None if passed or not worst.message else ErrorInfo(worst.kind, worst.message, worst.type, worst.text),
-            notes=self._notes(),
-            fingerprint=transcript.fingerprint() if self._packed else "",
-            order=self.number,
-        )
-
-    def _grades(self, call: Part | None, status: Status) -> tuple[Grade, ...]:
-        """The test's own grade, and its judges'."""
-        if call is None or status not in (Status.COMPLETED, Status.UNRESOLVED, Status.GRADER_ERROR):
-            return ()
-        return (_PASSED if call.own else Grade(False, self.worst().message, name="test"), *call.grades)
-
-    def _notes(self) -> tuple[str, ...]:
-        shared = sorted({name for part in self.parts for name in part.shared})
-        return (f"all trials of the case share these fixtures: {', '.join(shared)}",) if shared else ()
-
-
-def _rank(part: Part) -> int:
-    return _ORDER.index(part.kind)
-
-
-def _score(grades: tuple[Grade, ...], passed: bool | None) -> float | None:
-    if len(grades) == 1:
-        return grades[0].score_value
-    return decide(grades).score if grades else None if passed is None else float(passed)
 
 
 @dataclass(frozen=True)
@@ -222,8 +102,7 @@ def _summed(records: Sequence[TrialRecord], gate: str | None, policy: str, sourc
 
 def _judged(first: Part, report: Report, trials: Sequence[TrialParts]) -> CaseVerdict:
     row = report.by_task[0]
-    low_high = "" if row.interval is None else f" [{row.interval[0]:.2f}, {row.interval[1]:.2f}]"
-    rate = "no verdicts" if row.estimate is None else f"pass@1 {row.estimate:.2f}{low_high}"
+    rate = "no verdicts" if row.estimate is None else f"pass@1 {row.estimate:.2f}{_outwards(row.interval)}"
     missing = f", {row.missing} missing" if row.missing else ""
     headline = f"{row.c} of {row.n} trials passed{missing}: {rate}"
     properties: dict[str, str] = {
@@ -242,18 +121,38 @@ def _judged(first: Part, report: Report, trials: Sequence[TrialParts]) -> CaseVe
         look = f" at look {gate.looks} on this code" if gate.looks > 1 else ""
         headline = f"gate {gate.gate} is {gate.verdict}{look}: {headline}"
         explanation = explain(gate, row) if outcome == "failed" else ""
+    elif row.missing and row.c == row.n and (first.rule == EVERY or not row.n):
+        properties["verdict"] = "incomplete"
+        outcome, headline, explanation = "failed", f"incomplete: {headline}", incomplete(row)
     elif first.rule == EVERY:
-        outcome = "passed" if row.c == row.n and not row.missing else "failed"
+        outcome = "passed" if row.c == row.n else "failed"
         explanation = (
             "" if outcome == "passed" else "every trial must pass; a gate such as 'pass@1 >= 0.8' asks for less"
         )
     else:
         outcome, explanation = "passed", "recorded only: the marker has gate=None"
-    if first.simulated:
-        headline += " (a double answered for the model)"
-    listed = _listing(trials) if outcome == "failed" else []  # nobody looks at the others
+    headline += _double(first, report.model_source)
+    listed = listing(trials) if outcome == "failed" else []  # nobody looks at the others
     text = "\n".join([headline, *([explanation] if explanation else []), "", *listed])
     return CaseVerdict(outcome, headline, text, tuple(properties.items()), report=report)
+
+
+def _double(first: Part, source: ModelSource) -> str:
+    """That no model answered: told by who did answer, and where nobody was asked by what the marker says."""
+    doubled = source in ("scripted", "simulated", "replayed") or (source == "unseen" and first.simulated)
+    return " (a double answered for the model)" if doubled else ""
+
+
+def _outwards(interval: tuple[float, float] | None) -> str:
+    """The interval to two places, rounded outwards as in every report: it never looks narrower than it is.
+
+    >>> _outwards((0.5655, 1.0)), _outwards(None)
+    (' [0.56, 1.00]', '')
+    """
+    if interval is None:
+        return ""
+    low, high = math.floor(interval[0] * 100 + 1e-9) / 100, math.ceil(interval[1] * 100 - 1e-9) / 100
+    return f" [{low:.2f}, {high:.2f}]"
 
 
 def _expected_to_fail(verdict: CaseVerdict, trials: Sequence[TrialParts]) -> CaseVerdict:
@@ -269,19 +168,3 @@ def _expected_to_fail(verdict: CaseVerdict, trials: Sequence[TrialParts]) -> Cas
     if verdict.outcome == "passed" and reason is not None:
         return CaseVerdict("passed", verdict.headline, verdict.text, verdict.properties, reason, verdict.report)
     return verdict
-
-
-def _listing(trials: Sequence[TrialParts], most: int = 3) -> list[str]:
-    """Reasons by how often they occurred, and the whole text of the first failures that differ."""
-    worst = [(trial.number, trial.worst()) for trial in trials]
-    counts = Counter(part.message for _, part in worst if part.message)
-    lines = [f"{count} x {message}" for message, count in counts.most_common(10)]
-    different = {part.text: (number, part) for number, part in reversed(worst) if part.text}
-    for number, part in sorted(different.values(), key=lambda row: row[0])[:most]:
-        lines += ["", f"--- trial {number}: {part.kind} ---", _end_of(part.text)]
-    return lines
-
-
-def _end_of(text: str, most: int = 40) -> str:
-    lines = text.rstrip().splitlines()
-    return "\n".join(lines if len(lines) <= most else [f"… {len(lines) - most} lines", *lines[-most:]])

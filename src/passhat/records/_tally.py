@@ -47,6 +47,6 @@ class Tally:
         for key in [*planned, *rest]:
             n, c, missing, unplanned = self._counts.get(key, (0, 0, 0, 0))
             if key in known:
-                missing = max(missing, manifest.trials - n - unplanned)
+                missing = max(missing, manifest.planned(key[1], key[0]) - n - unplanned)
             rows.append(TaskCount(key[1], n, c, missing, key[0]))
         return tuple(rows)

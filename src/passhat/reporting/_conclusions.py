@@ -50,9 +50,7 @@ def outcome_of(report: Report) -> tuple[str, str] | None:
     return None if said is None else (f"Exit code {report.exit_code}: {said}.", BAD)
 
 
-def next_commands(report: Report, run: str) -> list[tuple[str, str]]:
-    """Commands worth typing next, and why."""
-    name = shlex.quote(clean(run))
+def _resuming(report: Report, name: str) -> list[tuple[str, str]]:
     commands = []
     if {"not_started", "interrupted"} & set(report.missing):
         commands.append((f"passhat resume {name}", "run what is missing"))
@@ -60,6 +58,15 @@ def next_commands(report: Report, run: str) -> list[tuple[str, str]]:
         commands.append((f"passhat resume {name}", "grade again what graders failed on, without running agents"))
     if "unresolved" in report.missing and report.regrade is None:
         commands.append((f"passhat resume {name} --retry unresolved", "ask again where a judge couldn't decide"))
+    return commands
+
+
+def next_commands(report: Report, run: str) -> list[tuple[str, str]]:
+    """Commands worth typing next, and why."""
+    name = shlex.quote(clean(run))
+    commands = _resuming(report, name) if report.run.source_file is not None else []  # a session of tests has no suite
+    if len(report.run.arms) > 1:
+        commands.append((f"passhat compare {name}", "the arms, side by side"))
     failing = next((row for row in worst_first(report.by_task) if "-" in row.outcomes), None)
     if failing is not None:
         task, trial = shlex.quote(clean(failing.task)), failing.outcomes.index("-")

@@ -65,12 +65,19 @@ def _run_cells(run_id: str, manifest: Manifest) -> list[Cell]:
     state = Text(manifest.state, GOOD if manifest.state == "finished" else WARN)
     return [
         clean(run_id, 100),
-        f"{len(manifest.task_ids)} × {manifest.trials}",
+        f"{len(manifest.task_ids)} × {_trials(manifest)}",
         Text(rate(known), STRONG),
         Text(str(missing), BAD) if missing else Text("–", DIM),
         state,
         source,
     ]
+
+
+def _trials(manifest: Manifest) -> str:
+    """Trials a task; "3–8" where tasks differ."""
+    meant = {manifest.planned(task, arm) for arm in manifest.arms for task in manifest.task_ids} - {0}
+    least, most = min(meant, default=manifest.trials), max(meant, default=manifest.trials)
+    return str(most) if least == most else f"{least}–{most}"
 
 
 def render_trials(

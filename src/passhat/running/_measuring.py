@@ -90,11 +90,11 @@ class RunTrials(Sequence[FinishedTrial]):
         for record in records:
             if record.arm == arm and record.task in found:
                 found[record.task][record.trial] = record
-        planned = reader.manifest.trials
+        run = reader.manifest
         self._rows = [
             (task, number, found[task.id].get(number))
             for task in tasks
-            for number in sorted({*range(planned), *found[task.id]})
+            for number in sorted({*range(run.planned(task.id, arm)), *found[task.id]})
         ]
         self._reader = reader
         self._arm = arm

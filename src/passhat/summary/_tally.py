@@ -56,6 +56,7 @@ class TaskTally:
         self.family = family
         self.tags = tags
         self.n = self.c = self.missing = self.ran = self.unplanned = 0
+        self.failed_anyway = self.ungraded = 0  # trials on which a grader failed: with a verdict all the same, without
         self.score = 0.0
         self.scored = self.unscored_failures = 0
         self.partial_credit = False
@@ -184,7 +185,7 @@ class Tally:
         Raises ValueError for a trial that occurs twice or has a negative number.
         """
         if record.arm != self.arm:
-            self.other_arms[record.arm] += 1
+            self.other_arms[record.arm] += record.counts
             return False
         self._add(record)
         return True
@@ -207,6 +208,9 @@ class Tally:
         self.not_regraded += any(note.startswith(NOT_JUDGED) for note in record.notes)
         passed = self._judge(record)
         task.see(record.trial, passed)
+        if record.status is Status.GRADER_ERROR:
+            task.failed_anyway += passed is False
+            task.ungraded += passed is None
         if (record.task, record.trial) in self._watch:
             self.watched[record.task, record.trial] = passed, record.started
         task.see_score(passed, record.score)
@@ -255,6 +259,7 @@ class Tally:
                 self.splits.setdefault(task.split, SplitTally()).missing[Status.NOT_STARTED.value] += absent
 
     def _planned(self, planned: int | Mapping[str, int] | None, task: str) -> int:
-        if planned is None:
-            return self._manifest.trials
-        return planned if isinstance(planned, int) else planned.get(task, self._manifest.trials)
+        if isinstance(planned, int):
+            return planned
+        meant = self._manifest.planned(task, self.arm)
+        return meant if planned is None else planned.get(task, meant)

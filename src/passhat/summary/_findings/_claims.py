@@ -81,13 +81,14 @@ def few_trials(evidence: Evidence) -> Iterator[Finding]:
 def k_stops_short(evidence: Evidence) -> Iterator[Finding]:
     """A k that was planned for and can't be estimated any more."""
     ns = {task.task: n for task in evidence.headline.tasks if (n := evidence.headline.trials(task))}
-    if not ns or (least := min(ns.values())) >= evidence.manifest.trials or max(ns.values()) == least:
+    meant = {task: evidence.manifest.planned(task, evidence.report.arm) for task in ns}
+    if not ns or (least := min(ns.values())) >= min(meant.values()) or max(ns.values()) == least:
         return
-    short = [task for task, n in ns.items() if n < evidence.manifest.trials]
+    short = [task for task, n in ns.items() if n < meant[task]]
     yield Finding(
         "k-stops-short",
         "warning",
-        f"pass^k ends at k = {least}, not {evidence.manifest.trials}: {count(len(short), 'task')} lost trials "
+        f"pass^k ends at k = {least}, not {min(meant.values())}: {count(len(short), 'task')} lost trials "
         f"({named(short)})",
         tuple(short),
     )
