@@ -222,6 +222,13 @@ def test_a_command_that_makes_no_sense_is_refused_when_it_is_made(args: Any, opt
         Command(args, **options)
 
 
+def test_an_input_that_no_command_line_can_carry_is_named_and_not_the_program(bare: MakeBare) -> None:
+    with pytest.raises(AgentUnavailable, match="the input of task 't' holds a NUL character") as caught:
+        Command(["echo", "{input}"])(bare("a\0b").trial)
+    assert "stdin" in str(caught.value)
+    assert Command(["tr", "\\000", "x"])(bare("a\0b").trial) == "axb"
+
+
 def test_what_finished_can_be_looked_at(bare: MakeBare, tmp_path: Path) -> None:
     seen: list[Finished] = []
     sh("echo '{}'", output=lambda done: seen.append(done))(bare().trial)

@@ -340,3 +340,71 @@ def test_a_user_that_stops_before_the_write_is_told_from_an_agent_that_does_not_
     )
     passed = None if status is Status.SIMULATOR_ERROR else writes
     assert (record.status, record.passed) == (status, passed)
+
+
+def desk(trial: Trial, message: str) -> str:
+    """Starts a return, but only after a yes."""
+    if "yes" not in message:
+        return "Shall I start the return?"
+    (trial.workspace / "returned").write_text("A1")
+    return "Your return is started. Would you like a receipt?"
+
+
+def returned(trial: Any) -> bool:
+    return bool((trial.workspace / "returned").exists())
+
+
+def hangs_up(trial: Trial, heard: tuple[Message, ...]) -> str | None:
+    return None if heard else "My lamp broke."
+
+
+@pytest.mark.parametrize(
+    ("user", "end"),
+    [(["My lamp broke."], "script over"), (hangs_up, "user ended"), (None, "script over")],
+)
+def test_a_user_in_advance_that_ends_while_the_agent_asks_is_a_simulator_error(
+    only_trial: Only, user: Any, end: str
+) -> None:
+    record, transcript = only_trial(
+        Conversation(desk, user=user), Task("t", input="My lamp broke."), graders=[returned]
+    )
+    assert (record.status, record.passed) == (Status.SIMULATOR_ERROR, None)
+    assert record.error is not None
+    assert f"the user stopped too early ({end}): it ended while the agent waited" in record.error.message
+    assert "done= or stop=" in record.error.message
+    assert [e.name for e in transcript.events if isinstance(e, AgentEvent) and e.kind == "user"] == ["stopped early"]
+
+
+def test_a_model_that_gives_up_while_the_agent_asks_is_a_simulator_error(only_trial: Only, player: Player) -> None:
+    user = player.user(say("My lamp broke."), say("###GIVE UP###"), done=returned)
+    record, _ = only_trial(Conversation(desk, user=user), graders=[returned])
+    assert (record.status, record.passed) == (Status.SIMULATOR_ERROR, None)
+
+
+def test_a_model_that_gives_up_on_an_agent_that_does_not_help_says_that_it_failed(
+    only_trial: Only, player: Player
+) -> None:
+    user = player.user(say("My lamp broke."), say("###GIVE UP###"), done=returned)
+    record, _ = only_trial(Conversation(lambda trial, message: "I can't help."), graders=[returned])
+    assert (record.status, record.passed) == (Status.COMPLETED, False)
+    record, _ = only_trial(Conversation(lambda trial, message: "I can't help.", user=user), graders=[returned])
+    assert (record.status, record.passed) == (Status.COMPLETED, False)
+
+
+def test_done_and_stop_say_that_a_conversation_may_end_at_a_question(only_trial: Only) -> None:
+    record, _ = only_trial(Conversation(desk, user=["Broken.", "yes"]), graders=[returned])
+    assert record.status is Status.SIMULATOR_ERROR  # nobody said that the receipt doesn't matter
+    record, _ = only_trial(Conversation(desk, user=["Broken.", "yes"], done=returned), graders=[returned])
+    assert (record.status, record.passed) == (Status.COMPLETED, True)
+    asks = Conversation(desk, user=["Broken."], stop=lambda trial, reply: reply.endswith("?"))
+    record, _ = only_trial(asks, graders=[lambda trial: not returned(trial)])
+    assert (record.status, record.passed) == (Status.COMPLETED, True)
+
+
+def test_a_done_that_raises_is_not_the_agents_error(only_trial: Only, player: Player) -> None:
+    record, _ = only_trial(Conversation(desk, user=["Broken."], done=lambda trial: bool(1 / 0)), graders=[returned])
+    assert record.status is Status.SIMULATOR_ERROR
+    assert record.error is not None
+    assert "done= of the user raised ZeroDivisionError" in record.error.message
+    with pytest.raises(AdapterError, match="give done= to it"):
+        Conversation(desk, user=player.user(), done=returned)

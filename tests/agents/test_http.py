@@ -259,3 +259,22 @@ def test_a_server_that_never_gets_ready_is_killed_at_the_deadline(only_trial: On
 def test_what_makes_no_sense_is_refused_when_it_is_made(url: str, options: Any, message: str) -> None:
     with pytest.raises(AdapterError, match=message):
         Http(url, **options)
+
+
+@pytest.mark.parametrize("kind", ["text/plain", "text/html; charset=utf-8"])
+def test_json_that_came_as_text_is_named_where_output_fails_on_it(bare: MakeBare, remote: Remote, kind: str) -> None:
+    remote.answer = (200, kind, b'{"reply": "a"}')
+    assert Http(remote.url)(bare().trial) == '{"reply": "a"}'
+    with pytest.raises(HttpFailed, match="came as text, because its content type is") as caught:
+        Http(remote.url, output=lambda body: body["reply"])(bare().trial)
+    assert f"{kind!r}: have the server send application/json" in str(caught.value)
+    assert Http(remote.url, output=lambda body: json.loads(body)["reply"])(bare().trial) == "a"
+
+
+def test_what_output_raises_over_another_body_is_its_own_error(bare: MakeBare, remote: Remote) -> None:
+    remote.answer = (200, "text/plain", b"sorry")
+    with pytest.raises(TypeError):
+        Http(remote.url, output=lambda body: body["reply"])(bare().trial)
+    remote.answer = (200, "application/json", b'{"other": 1}')
+    with pytest.raises(KeyError):
+        Http(remote.url, output=lambda body: body["reply"])(bare().trial)

@@ -120,10 +120,45 @@ def test_the_agents_own_words_come_back_only_from_a_user_that_lost_its_role() ->
         ("satisfied", "Let me look that up.", False, True),
         ("satisfied", "Let me look that up.", None, False),
         ("satisfied", "All done. Let me know if you need something else.", False, False),
-        ("gave up", "Shall I go on?", False, False),
+        ("gave up", "Shall I go on?", False, True),
+        ("gave up", "Shall I go on?", None, True),
+        ("gave up", "Shall I go on?", True, False),
+        ("gave up", "I'll start it now.", False, True),
+        ("gave up", "I can't help with that.", False, False),
+        ("gave up", "Sorry, no. Is there anything else I can do?", False, False),
         ("gave up", None, False, True),
+        ("script over", "Shall I start the return?", None, True),
+        ("script over", "Shall I start the return? It takes three days.", None, True),
+        ("script over", "Please confirm that I may start the return.", None, True),
+        ("script over", "To go on, reply with YES.", None, True),
+        ("script over", "I still need your order number.", None, True),
+        ("script over", "Let me know if you'd like me to start the return.", None, True),
+        ("script over", "Let me know if you need help.", None, False),
+        ("script over", "Please send the lamp back with the label.", None, False),
+        ("script over", "Why did it break? The glass was thin.", None, False),
+        ("script over", "Your return is started.", False, False),
+        ("user ended", "Shall I start the return?", None, True),
+        ("user ended", "Your return is started.", None, False),
     ],
 )
 def test_when_a_stop_is_too_early(state: str, reply: str | None, done: bool | None, early: bool) -> None:
     heard = [Message("user", "Hi")] + ([] if reply is None else [Message("assistant", reply)])
     assert (stopped_early(state, heard, done) is not None) is early
+
+
+def test_asking_again_what_was_answered_is_the_agents_failure_and_no_early_stop() -> None:
+    again = [
+        Message("user", "It broke."),
+        Message("assistant", "What is your order number?"),
+        Message("user", "A1."),
+        Message("assistant", "Sorry. What is your order number?"),
+    ]
+    assert stopped_early("gave up", again, False) is None
+    assert stopped_early("script over", again, None) is None
+    assert stopped_early("satisfied", again, False) is not None
+    assert stopped_early("gave up", [*again[:3], Message("assistant", "Shall I start it?")], False) is not None
+
+
+def test_a_question_that_the_agent_only_repeats_waits_for_nothing() -> None:
+    talk = [Message("user", "What is two plus two?"), Message("assistant", "You said: what is two plus two?")]
+    assert stopped_early("script over", talk, None) is None

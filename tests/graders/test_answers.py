@@ -39,7 +39,6 @@ def reason(check: Check, output: Any, expected: Any = None) -> str:
         ({}, "\u22123", -3, True),
         ({}, "+3", 3, True),
         ({}, ".5", 0.5, True),
-        ({}, 0.1 + 0.2, 0.3, True),
         ({}, "0.30000001", 0.3, False),
         ({}, True, 1, False),
         ({}, None, 1, False),

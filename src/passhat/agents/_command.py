@@ -12,6 +12,7 @@ from passhat.agents._errors import AdapterError, CommandFailed
 from passhat.agents._outputs import Finished, Output, checked_output, excerpt, output_of
 from passhat.agents._places import arguments, as_text, environment_of, filled, folder_here, inside, several, variables
 from passhat.agents._process import GroupedProcess, ends_with
+from passhat.facts import AgentUnavailable
 from passhat.trial import Trial
 
 FailOn = Collection[int] | Callable[[Finished], bool]
@@ -90,6 +91,11 @@ class Command:
 
     def _run(self, trial: Trial, folder: Path) -> Finished:
         places = {"here": str(self.here), "workspace": str(trial.workspace), "input": as_text(trial.input)}
+        if "\0" in places["input"] and any("{input}" in argument for argument in self.args):
+            raise AgentUnavailable(
+                f"the input of task {trial.task_id!r} holds a NUL character, which no command line can carry; take "
+                "{input} out of the command and have it read the input from stdin"
+            )
         process = GroupedProcess(
             trial,
             [filled(argument, places) for argument in self.args],

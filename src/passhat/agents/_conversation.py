@@ -13,6 +13,7 @@ from typing import Any, cast
 from passhat.agents._errors import AdapterError, AgentError
 from passhat.agents._steps import (
     Computed,
+    Done,
     End,
     Prompt,
     Reload,
@@ -56,7 +57,9 @@ class Conversation:
 
     The conversation ends when the user ends it, when ``stop(trial, reply)`` is true, or after ``turns`` messages of
     the user. The output is the agent's last reply, or ``output(dialogue)``; everything said is in the transcript, see
-    `dialogue`. A user that breaks its role raises `SimulatorError`: the trial is then a *simulator_error*.
+    `dialogue`. A user that breaks its role, or ends while the agent waits for its answer (see `stopped_early`), raises
+    `SimulatorError`: the trial is then a *simulator_error*. ``done(trial)`` says whether what the task asks for is
+    there, so that the user may end; a `ModelUser` has its own.
 
     >>> from passhat import evaluate
     >>> agent = Conversation(lambda trial, message: message.upper(), user=["hello", "bye"])
@@ -75,6 +78,7 @@ class Conversation:
         *,
         turns: int = 30,
         stop: Callable[[Trial, str], bool] | None = None,
+        done: Done = None,
         output: Callable[[Dialogue], Any] | None = None,
         hidden: Sequence[str] = ("user",),
     ) -> None:
@@ -88,6 +92,9 @@ class Conversation:
             raise AdapterError(f"user: agent {self.__name__} can't be reloaded; give a factory agent(trial)")
         if turns < 1:
             raise AdapterError(f"turns={turns!r}: must be at least 1")
+        if done is not None and hasattr(self._user, "begin"):
+            raise AdapterError("done: this user takes part by a role of its own; give done= to it")
+        self._done = done
         self._turns, self._stop, self._output, self.hidden = turns, stop, output, frozenset(hidden)
 
     def __call__(self, trial: Trial) -> Any:
@@ -104,13 +111,15 @@ class Conversation:
         user = self._user
         if user is None:
             try:
-                return Written(steps_of(trial.input, f"input of task {trial.task_id!r}"))
+                return Written(steps_of(trial.input, f"input of task {trial.task_id!r}"), trial, self._done)
             except AdapterError as error:
                 raise SimulatorError(str(error)) from None
         if isinstance(user, tuple):
-            return Written(cast(tuple[Prompt | Reload, ...], user))
+            return Written(cast(tuple[Prompt | Reload, ...], user), trial, self._done)
         begin = getattr(user, "begin", None)
-        return cast(Speaker, begin(trial)) if begin is not None else Computed(cast(Callable[..., Any], user), trial)
+        if begin is not None:
+            return cast(Speaker, begin(trial))
+        return Computed(cast(Callable[..., Any], user), trial, self._done)
 
     def _inner(self, trial: Trial) -> Trial:
         inner = copy.copy(trial)

@@ -25,8 +25,8 @@ class Http:
     """An agent that is asked over HTTP: one request a trial, answered with the output.
 
     ``body`` is a function of the trial, by default its input: text goes out as text, anything else as JSON. The output
-    is the answer's body, parsed where it is JSON; ``output`` is a function of that. A status of 300 or more is the
-    agent's failure.
+    is the answer's body, parsed where its content type says that it is JSON, else text; ``output`` is a function of
+    that. A status of 300 or more is the agent's failure.
 
     With ``server=[…]`` each trial has a server of its own: a command in which ``{port}`` stands for a free port, as in
     ``url`` (and in the variable PORT), ``{here}`` for the folder of the calling file and ``{workspace}`` for the
@@ -157,4 +157,24 @@ class Http:
             except (ValueError, RecursionError) as error:
                 message = f"the answer of {self.url} says it is JSON and isn't ({error}): {excerpt(answer.text)}"
                 raise HttpFailed(message, answer.status) from None
-        return value if self._output is None else self._output(value)
+        if self._output is None:
+            return value
+        try:
+            return self._output(value)
+        except Exception as error:
+            if answer.is_json or not _reads_as_json(answer.text):
+                raise
+            kind = f"its content type is {answer.content_type!r}" if answer.content_type else "it has no content type"
+            message = (
+                f"output= raised {type(error).__name__}: {error}. The answer of {self.url} looks like JSON and came as "
+                f"text, because {kind}: have the server send application/json, or parse it in output= (json.loads)"
+            )
+            raise HttpFailed(message, answer.status) from error
+
+
+def _reads_as_json(text: str) -> bool:
+    """Whether a body is a JSON object or list."""
+    try:
+        return isinstance(json.loads(text), dict | list)
+    except (ValueError, RecursionError):
+        return False

@@ -10,7 +10,7 @@ from passhat.agents._errors import AdapterError
 from passhat.agents._exchange import Exchange, NoAnswer, NoConnection, checked_url
 from passhat.agents._outputs import excerpt
 from passhat.agents._role import Fact, role_break, stopped_early
-from passhat.agents._steps import End, Prompt, Step
+from passhat.agents._steps import End, Prompt, Step, reached
 from passhat.facts import Message, SimulatorError, Usage
 from passhat.trial import Trial
 
@@ -116,8 +116,7 @@ class ModelSpeaker:
     def check(self, step: Step, heard: tuple[Message, ...]) -> None:
         """It may not end too early."""
         if isinstance(step, End):
-            done = None if self._user.done is None else bool(self._user.done(self._trial))
-            self._hold(stopped_early(step.state, heard, done))
+            self._hold(stopped_early(step.state, heard, reached(self._user.done, self._trial)))
 
     def close(self) -> None:
         """Put what was spent into the transcript."""

@@ -39,7 +39,20 @@ _SERVING = re.compile(
     re.IGNORECASE,
 )
 _NOT_A_QUESTION = re.compile(
-    r"\b(anything|something) else\b|\bother questions\b|\bhelp (you )?(further|more)\b", re.IGNORECASE
+    r"\b(anything|something) else\b|\b(other|more|further|any) questions\b|\bhelp (you )?(further|more)\b",
+    re.IGNORECASE,
+)
+_TO_THE_USER = re.compile(
+    r"\b(shall|should|may|can|could|must) (i|we)\b|\b(do|would|will|can|could|are|have|did) you\b|\byour\b",
+    re.IGNORECASE,
+)
+_REQUEST = re.compile(
+    r"\bplease (confirm|reply|answer|respond|provide|specify|state|choose|verify|enter)\b"
+    r"|\b(tell|give) me your\b|\bplease (tell|give) me\b"
+    r"|\blet me know (which|what|(if|whether) (i|we|you want me|you'd like me|you would like me))\b"
+    r"|\b(reply|answer|respond|type|say|write)( with)? [\"'*]?(yes|no|confirm|ok)\b"
+    r"|\bwait(ing)? for your\b|\b(i|we)('ll| will)?( still)? (need|require) your\b",
+    re.IGNORECASE,
 )
 _PROMISE = re.compile(
     r"\b(i'll|i will|i'm going to|i am going to|let me|one moment|please wait|hold on|give me a (moment|second))\b",
@@ -78,22 +91,52 @@ def role_break(text: str, heard: Sequence[Message], facts: Iterable[Fact] = ()) 
 def stopped_early(state: str, heard: Sequence[Message], done: bool | None) -> str | None:
     """Why the user's stop came too early to say anything about the agent, None when it didn't.
 
-    ``done`` says whether the state that the task asks for is reached, None when unknown. A user that is satisfied while
-    the agent waits for its answer, or is still about to act, stopped early; one that believes a false "done" didn't:
-    that is the agent's failure. One that gives up stopped early only if the agent never spoke.
+    ``done`` says whether the state that the task asks for is reached, None when unknown. A user that ends, satisfied or
+    not, while the agent waits for its answer, or (where ``done`` is False) is still about to act, stopped early; once
+    the state is reached no stop is early. Not early are: believing a false "done"; giving up on an agent whose last
+    reply asks for nothing, or asks again what was answered. Those failures are the agent's.
+
+    >>> broken = Message("user", "My lamp broke.")
+    >>> stopped_early("gave up", [broken, Message("assistant", "Shall I start the return?")], None)
+    "it ended while the agent waited for an answer: 'Shall I start the return?'"
+    >>> stopped_early("gave up", [broken, Message("assistant", "I can't help.")], None) is None
+    True
     """
     replies = [message.text for message in heard if message.role == "assistant"]
     if not replies:
         return "it ended before the agent said anything"
-    if done or state != "satisfied":
+    if done:
         return None
-    sentences = [part.strip() for part in _SENTENCE.findall(replies[-1]) if part.strip()]
-    asks = [part for part in sentences if "?" in part and not _NOT_A_QUESTION.search(part)]
+    last = _sentences(replies[-1])
+    before = {tuple(_words(each)) for reply in replies[:-1] for each in _sentences(reply)}
+    new = [each for each in last if state == "satisfied" or tuple(_words(each)) not in before]
+    asks = [each for each in new if _waits(each, is_last=each is last[-1]) and not _quotes(each, heard)]
     if asks:
         return f"it ended while the agent waited for an answer: {asks[-1]!r:.100}"
-    if done is False and sentences and _PROMISE.search(sentences[-1]) and not _NOT_A_QUESTION.search(sentences[-1]):
-        return f"it ended while the agent was about to act: {sentences[-1]!r:.100}"
+    if done is False and new and new[-1] is last[-1]:
+        promises = _PROMISE.search(last[-1]) and not _NOT_A_QUESTION.search(last[-1])
+        return f"it ended while the agent was about to act: {last[-1]!r:.100}" if promises else None
     return None
+
+
+def _sentences(text: str) -> list[str]:
+    return [part.strip() for part in _SENTENCE.findall(text) if _WORD.search(part)]
+
+
+def _waits(sentence: str, *, is_last: bool) -> bool:
+    """Whether a sentence of the agent wants an answer; a question in mid-speech only when it is put to the user."""
+    if _NOT_A_QUESTION.search(sentence):
+        return False
+    if "?" in sentence and (is_last or _TO_THE_USER.search(sentence)):
+        return True
+    return _REQUEST.search(sentence) is not None
+
+
+def _quotes(sentence: str, heard: Sequence[Message]) -> bool:
+    """Whether a sentence of the agent only says again what the user asked."""
+    words = _words(sentence)
+    asked = (each for message in heard if message.role == "user" for each in _sentences(message.text) if "?" in each)
+    return any(words[-len(each) :] == each for each in map(_words, asked))
 
 
 def _words(text: str) -> list[str]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from passhat.agents._errors import AdapterError
+from passhat.agents._role import stopped_early
 from passhat.facts import Message, SimulatorError
 from passhat.trial import Trial
 
@@ -55,20 +56,45 @@ class SimulatedUser(Protocol):
         """The user in a new conversation."""
 
 
+Done = Callable[[Trial], bool] | None
+
+
+def reached(done: Done, trial: Trial) -> bool | None:
+    """Whether the state that the task asks for is reached, None without ``done``; its errors aren't the agent's."""
+    if done is None:
+        return None
+    try:
+        return bool(done(trial))
+    except SimulatorError:
+        raise
+    except Exception as error:
+        raise SimulatorError(f"done= of the user raised {type(error).__name__}: {error}") from error
+
+
+def hold_to_the_end(step: Step, heard: tuple[Message, ...], done: Done, trial: Trial, way: str) -> None:
+    """Raise `SimulatorError` for a user without a role that ends while the agent waits; ``way`` is the way out."""
+    if isinstance(step, End) and (problem := stopped_early(step.state, heard, reached(done, trial))):
+        trial.event("user", "stopped early", {"state": step.state, "problem": problem})
+        raise SimulatorError(f"the user stopped too early ({step.state}): {problem}; {way}")
+
+
 class Written:
     """A user whose steps are written in advance."""
 
     waits = False
 
-    def __init__(self, steps: Iterable[Prompt | Reload]) -> None:
+    def __init__(self, steps: Iterable[Prompt | Reload], trial: Trial, done: Done = None) -> None:
         self._steps = iter(tuple(steps))
+        self._trial, self._done = trial, done
 
     def next(self, heard: tuple[Message, ...]) -> Step:
         """The next step, whatever was said."""
         return next(self._steps, End("script over"))
 
     def check(self, step: Step, heard: tuple[Message, ...]) -> None:
-        """It has no role to break."""
+        """It may not be over while the agent waits for an answer."""
+        way = "write the answer into the script, or say by done= or stop= when the conversation may end"
+        hold_to_the_end(step, heard, self._done, self._trial, way)
 
     def close(self) -> None:
         """Nothing is open."""
@@ -79,9 +105,9 @@ class Computed:
 
     waits = False
 
-    def __init__(self, function: Callable[[Trial, tuple[Message, ...]], Any], trial: Trial) -> None:
+    def __init__(self, function: Callable[[Trial, tuple[Message, ...]], Any], trial: Trial, done: Done = None) -> None:
         self._function = function
-        self._trial = trial
+        self._trial, self._done = trial, done
 
     def next(self, heard: tuple[Message, ...]) -> Step:
         """What the function returns; whatever goes wrong in it isn't the agent's fault."""
@@ -101,7 +127,9 @@ class Computed:
         raise SimulatorError(f"the user {name} returned {said!r:.100}: must be text, a step, or None to end")
 
     def check(self, step: Step, heard: tuple[Message, ...]) -> None:
-        """It has no role to break."""
+        """It may not end while the agent waits for an answer."""
+        way = "have it answer, or say by done= or stop= when the conversation may end"
+        hold_to_the_end(step, heard, self._done, self._trial, way)
 
     def close(self) -> None:
         """Nothing is open."""
