@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import json
+import random
 from collections.abc import Callable
 
 import pytest
 
 from passhat.comparing import CompareError, compare
+from passhat.comparing._verdict import Judge, needs, spread
 from passhat.facts import GitState
+from passhat.reporting import render_comparison
+from passhat.stats import Move, Target, comparison_power
 from passhat.summary import ExitCode, Report
 
 MakeReport = Callable[..., Report]
@@ -238,6 +242,49 @@ def test_a_task_that_never_passes_on_either_side_is_suspect(report: MakeReport) 
     assert floor.tasks == ("a",)
 
 
+def test_an_exit_code_says_its_reason_also_on_the_screen(report: MakeReport) -> None:
+    before, after = report(counts([10, *[8] * 11], 10)), report(counts([0, *[9] * 11], 10), "after")
+    assert (compare(before, after).exit_code, compare(before, after).exit_reason) == (ExitCode.FINE, "")
+    found = compare(before, after, no_regressions=True)
+    assert (found.exit_code, found.exit_reason) == (ExitCode.GATE_NOT_MET, "no task may get worse, and 't00' did")
+    assert "Exit code 1: no task may get worse, and 't00' did." in render_comparison(found)
+    worse = compare(report(counts([10] * 8, 10)), report(counts([1] * 8, 10), "after"), margin=0.05)
+    assert worse.exit_reason == "'after' is worse by 5 points or more"
+
+
+def test_what_cannot_be_told_fails_only_where_that_was_asked(report: MakeReport) -> None:
+    sides = report(counts([3, 3, 3], 5)), report(counts([2, 2, 2], 5), "after")
+    assert compare(*sides).exit_code == ExitCode.FINE
+    found = compare(*sides, undecided="fail")
+    assert (found.candidates[0].verdict, found.exit_code) == ("can't tell", ExitCode.UNDECIDED)
+    assert "nothing can be told of 'after'" in found.exit_reason
+    with pytest.raises(CompareError, match="undecided='perhaps'"):
+        compare(*sides, undecided="perhaps")  # type: ignore[arg-type]
+
+
+def test_the_level_of_a_verdict_has_no_digits_of_the_machine(report: MakeReport) -> None:
+    sides = report(counts([3] * 6, 5)), report(counts([3] * 6, 5), "after"), report(counts([4] * 6, 5), "other")
+    assert compare(*sides[:2]).alpha == 0.05
+    assert compare(*sides).alpha == 0.025
+
+
+def test_a_narrow_page_stacks_the_two_intervals_and_keeps_the_costs(report: MakeReport) -> None:
+    amounts = {f"t{place:02d}": 123_456 for place in range(8)}
+    sides = (
+        report(counts([3, 4, 2, 3, 4, 2, 3, 4], 5), tokens=amounts),
+        report(counts([2, 4, 3, 4, 2, 3, 4, 3], 5), "after", tokens={task: n + 700 for task, n in amounts.items()}),
+    )
+    text = render_comparison(compare(*sides), width=60)
+    assert max(map(len, text.splitlines())) <= 60
+    assert text.count("pass@1  0.") == 2
+    assert "tasks like these\n" in text
+    tokens = next(line for line in text.splitlines() if line.strip().startswith("tokens"))
+    assert ("123k" in tokens or "123.5k" in tokens, "+700" in tokens, "…" in tokens) == (True, True, False)
+    assert "fell furthest, by chance or not: " in text
+    assert "rose furthest, by chance or not: " in text
+    assert render_comparison(compare(*sides), width=80).count("pass@1  0.") == 1
+
+
 def test_the_json_has_the_shape_that_is_fixed(report: MakeReport) -> None:
     before, after = report(counts([5, 4, 2, 3, 1, 0], 5)), report(counts([0, 4, 2, 3, 1, 0], 5), "after")
     data = json.loads(compare(before, after).to_json())
@@ -254,3 +301,33 @@ def test_the_json_has_the_shape_that_is_fixed(report: MakeReport) -> None:
         "q": 0,
         "change": "worse",
     }
+
+
+def test_one_moved_task_reads_as_one(report: MakeReport) -> None:
+    before, after = report(counts([5] * 7, 5)), report(counts([5] * 6 + [4], 5), "after")
+    found = compare(before, after, of="tasks like these").candidates[0]
+    assert "only 1 task moved" in found.message
+    assert "(1 reaches 1 at best)" in found.message
+    assert found.first is not None
+    assert found.first.tasks_like_these is not None
+    assert found.first.tasks_like_these.note.startswith("only 1 task differs: ")
+
+
+@pytest.mark.parametrize("of", ["these tasks", "tasks like these"])
+def test_the_tasks_or_trials_said_to_be_needed_find_the_difference_four_times_in_five(
+    report: MakeReport, of: Target
+) -> None:
+    before = [2] * 81 + [1] * 18 + [0]  # as two trials at .9 fall
+    after = ([2] * 64 + [1] * 32 + [0] * 4)[::-1]  # and at .8
+    order = random.Random(4)
+    order.shuffle(after)
+    first = compare(report(counts(before, 2)), report(counts(after, 2), "after")).candidates[0].first
+    assert first is not None
+    rows = [(2, c1, 2, c2) for c1, c2 in zip(before, after, strict=True)]
+    found = needs(rows, first, Judge(0.05, 0.0, of, 0.95))
+    assert found.difference == pytest.approx(0.1)
+    assert found.tasks is not None
+    response = spread(rows)[1] ** 0.5
+    more = comparison_power([Move(0.9, 0.8)], 100 + found.tasks, 2, response=response, of=of)
+    assert 0.79 <= more <= 0.83
+    assert found.trials == 1  # 100 tasks with three trials, of these tasks 2.2 would do

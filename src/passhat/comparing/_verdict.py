@@ -66,21 +66,39 @@ def needs(rows: Sequence[tuple[int, int, int, int]], lift: Lift, judge: Judge) -
     difference = min(1.0, max(abs(lift.estimate), judge.small))
     tasks, trials = len(rows), min(min(row[0], row[2]) for row in rows)
     within, between = spread(rows)
+    population = judge.of == "tasks like these"
     whole = tasks_needed(difference, trials, within=within, between=between, of=judge.of, level=judge.level, power=0.8)
+    continuity = _continuity(difference, judge)
     # even where nothing varied, so few trials don't rule the difference out
     least = smallest_all_pass(1 - difference, (1 + judge.level) / 2) if difference < 1 else 1
-    more_tasks: int = max(math.ceil(whole), math.ceil(least / trials)) - tasks
+    fewest = max(math.ceil(least / trials), MIN_DIFFERENCES * population)
+    more_tasks: int = max(math.ceil(whole + continuity / trials), fewest) - tasks
     scale = tasks_needed(difference, 1, within=1.0, of="these tasks", level=judge.level, power=0.8)
     room = float(tasks)
-    if judge.of == "tasks like these":
+    if population:
         room -= tasks_needed(difference, 1, within=0.0, level=judge.level, power=0.8)
         room -= scale * between
     more_trials: int | None = None
     if room > 0:
-        more_trials = max(math.ceil(scale * within / room), math.ceil(least / tasks)) - trials
+        more_trials = max(math.ceil((scale * within + continuity) / room), math.ceil(least / tasks)) - trials
     if more_trials is not None and more_trials > _MOST_TRIALS:
         more_trials = None
     return Needs(difference, max(1, more_tasks), None if more_trials is None else max(1, more_trials))
+
+
+def _continuity(difference: float, judge: Judge) -> float:
+    """The trials a side that the tests' caution costs on top of the normal approximation.
+
+    Both count by whole trials: N trials show N * difference - 1 only, which costs 2 / difference of them (Fleiss, Tytun
+    & Ury 1980). CMH also takes its variance from both sides put together, which the difference widens; for
+    the sign-flip test `tasks_needed` holds that already.
+    """
+    trials = 2 / difference
+    if judge.of == "these tasks":
+        z = (tasks_needed(1, 1, within=1.0, of="these tasks", level=judge.level, power=power) for power in (0.5, 0.8))
+        none, wanted = (value**0.5 for value in z)
+        trials += none * wanted / 2
+    return trials
 
 
 def spread(rows: Sequence[tuple[int, int, int, int]]) -> tuple[float, float]:
@@ -161,10 +179,13 @@ def too_few_moved(count: int) -> str:
 
     >>> too_few_moved(5)
     'only 5 tasks moved, and fewer than 6 can never reach p = .05 (5 reach .0625 at best)'
+    >>> too_few_moved(1)
+    'only 1 task moved, and fewer than 6 can never reach p = .05 (1 reaches 1 at best)'
     """
     best = f"{2 / 2**count:.4g}".lstrip("0") if count else "1"
     words = f"only {count} task{'s' * (count != 1)} moved" if count else "no task moved"
-    return f"{words}, and fewer than {MIN_DIFFERENCES} can never reach p = .05 ({count} reach {best} at best)"
+    verb = "reaches" if count == 1 else "reach"
+    return f"{words}, and fewer than {MIN_DIFFERENCES} can never reach p = .05 ({count} {verb} {best} at best)"
 
 
 def needed_text(needed: Needs | None) -> str:

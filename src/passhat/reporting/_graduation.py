@@ -27,8 +27,9 @@ def render_graduation(
         page.gap()
         page.line(f"Nothing to move: {found.needed} trials, all passing, prove a task.")
     if found.open and found.proved:
+        stay = "stays" if len(found.open) == 1 else "stay"
         page.gap()
-        page.line((f"{count(len(found.open), 'task')} stay: not proved, or not tried often enough", DIM))
+        page.line((f"{count(len(found.open), 'task')} {stay}: not proved, or not tried often enough", DIM))
     if found.saturated:
         page.gap()
         page.line(("Every task of the capability suite is proved: it has nothing left to show. Add harder ones.", WARN))

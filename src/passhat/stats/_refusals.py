@@ -52,7 +52,8 @@ def refusals(
     say(
         "few-tasks",
         tasks < MIN_TASKS_POPULATION,
-        f"{tasks} tasks say next to nothing about tasks like these: {MIN_TASKS_POPULATION} are the least",
+        f"{_many(tasks, 'task says', 'tasks say')} next to nothing about tasks like these: {MIN_TASKS_POPULATION} are "
+        "the least",
     )
     say("hand-picked", hand_picked, "the tasks were picked by hand: nothing is said about tasks like these")
     say(
@@ -88,6 +89,11 @@ def refusals(
     say(
         "missing-trials",
         lost > 0,
-        f"{lost} trials have no result: the rate is shown with all of them failed and with all of them passed",
+        f"{_many(lost, 'trial has', 'trials have')} no result: the rate is shown with all of them failed and with all "
+        "of them passed",
     )
     return tuple(found)
+
+
+def _many(count: int, one: str, more: str) -> str:
+    return f"{count} {one if count == 1 else more}"

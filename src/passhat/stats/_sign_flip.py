@@ -55,7 +55,7 @@ def sign_flip_exactly(differences: Sequence[Fraction], seed: int) -> TestResult:
     note = ""
     if len(sizes) < MIN_DIFFERENCES:
         note = (
-            f"only {len(sizes)} tasks differ: with fewer than {MIN_DIFFERENCES} no such test can reach "
+            f"{_differ(len(sizes))}: with fewer than {MIN_DIFFERENCES} no such test can reach "
             f"p = .05, whatever happens in them"
         )
     total = abs(sum(differences, Fraction(0)))
@@ -72,6 +72,12 @@ def sign_flip_exactly(differences: Sequence[Fraction], seed: int) -> TestResult:
     if len(parts) <= _HALVES:
         return TestResult(_by_halves(parts, seen / scale), "sign-flip, exact", note=note)
     return TestResult(_by_draws(parts, seen / scale, seed), f"sign-flip, {_DRAWS} random flips, seed {seed}", note=note)
+
+
+def _differ(count: int) -> str:
+    if count < 2:
+        return "only 1 task differs" if count else "no task differs"
+    return f"only {count} tasks differ"
 
 
 def _by_convolution(sizes: list[int], seen: int) -> float:
