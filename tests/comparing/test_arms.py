@@ -81,7 +81,12 @@ def call(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
 
 def test_the_command_line_runs_arms_and_compares_them(tmp_path: Path) -> None:
     (tmp_path / "eval_arms.py").write_text(SUITE)
-    assert call(tmp_path, "run", "eval_arms.py", "-q").returncode == ExitCode.FINE
+    ran = call(tmp_path, "run", "eval_arms.py", "-q")
+    assert ran.returncode == ExitCode.FINE
+    assert "Arms  beside current" in ran.stdout
+    assert "broken against current: worse" in ran.stdout
+    assert "passhat compare 2" in ran.stdout.partition("\nNext\n")[2]
+    assert "left out: 'broken' (60 trials)" in " ".join(ran.stdout.split())
     done = call(tmp_path, "compare", "last")
     assert done.returncode == ExitCode.GATE_NOT_MET, done.stderr
     assert "broken against current: worse" in done.stdout

@@ -11,9 +11,8 @@ import click
 
 from passhat.cli import _options as options
 from passhat.cli._report import is_table
-from passhat.cli._reports import print_json, terminal
+from passhat.cli._reports import Judging, print_json, terminal
 from passhat.facts import Manifest, PasshatError
-from passhat.summary import ExitCode
 
 if TYPE_CHECKING:
     from passhat.summary import Report
@@ -61,20 +60,27 @@ class Points(click.ParamType[Any]):
 @click.option("--no-regressions", is_flag=True, help="Exit with 1 if any single task got worse.")
 @click.option("--level", type=options.LEVEL, default=0.95, show_default=True)
 @click.option("--missing", type=click.Choice(["bound", "fail", "exclude", "exclude-provider"]))
+@click.option(
+    "--undecided",
+    type=click.Choice(["pass", "fail"]),
+    default="pass",
+    show_default=True,
+    help="What a verdict of can't tell does to the exit code.",
+)
 @options.as_json
 @options.root
-def command(sides: tuple[str, ...], as_json: bool, no_regressions: bool, **given: Any) -> int:
+def command(sides: tuple[str, ...], as_json: bool, **given: Any) -> int:
     """Compare candidates with a baseline, task by task.
 
     Each side is a run (its id, path, or "last"), a CSV or JSONL table, or an arm of either: RUN::ARM. One side alone is
-    compared by its arms. Exits with 1 when a candidate is worse, and by the margin or more.
+    compared by its arms. Exits with 1 when a candidate is worse, and by the margin or more; with 4 when nothing can be
+    told and --undecided fail.
     """
     from passhat.comparing import compare
 
+    names: list[str] | None
     if len(sides) == 1:
-        opened = _Opened.of(sides[0], given["root"], given["missing"], given["level"])
-        names: list[str] | None = opened.arms(given["baseline"])
-        reports = [opened.report(name) for name in names or ()]
+        names, reports = _by_arm(sides[0], given)
     else:
         if given["baseline"] is not None:
             raise click.UsageError("--baseline names an arm of a single run; with several sides the first is it")
@@ -88,6 +94,8 @@ def command(sides: tuple[str, ...], as_json: bool, no_regressions: bool, **given
         of="these tasks" if given["of"] == "these-tasks" else "tasks like these",
         ks=given["ks"] or None,
         allow_different=given["allow_different"],
+        no_regressions=given["no_regressions"],
+        undecided=given["undecided"],
     )
     if as_json:
         print_json(found)
@@ -95,8 +103,28 @@ def command(sides: tuple[str, ...], as_json: bool, no_regressions: bool, **given
         from passhat.reporting import render_comparison
 
         click.echo(render_comparison(found, **terminal()), nl=False)
-    fell = any(task.change == "worse" for each in found.candidates for task in each.changed_tasks)
-    return ExitCode.GATE_NOT_MET if no_regressions and fell else found.exit_code
+    return found.exit_code
+
+
+def show_arms(run: Path, judging: Judging) -> None:
+    """Print the verdict on each arm of a run beside its baseline; nothing where it has one arm."""
+    from passhat.comparing import compare
+    from passhat.records import RunReader
+    from passhat.reporting import render_verdicts
+
+    manifest = RunReader(run).manifest
+    if len(manifest.arms) < 2:
+        return
+    level = manifest.level if judging.level is None else judging.level
+    asked = {"root": run.parent.parent, "missing": judging.missing, "level": level, "baseline": None}
+    names, reports = _by_arm(str(run), asked)
+    click.echo(render_verdicts(compare(*reports, names=names, level=level), **terminal()), nl=False)
+
+
+def _by_arm(side: str, given: dict[str, Any]) -> tuple[list[str], list[Report]]:
+    opened = _Opened.of(side, given["root"], given["missing"], given["level"])
+    names = opened.arms(given["baseline"])
+    return names, [opened.report(name) for name in names]
 
 
 def _side(side: str, given: dict[str, Any]) -> Report:

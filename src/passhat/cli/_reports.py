@@ -84,6 +84,11 @@ class Printing:
         """What the command line asked for."""
         return cls(given["as_json"], given["as_markdown"], given["html"], given["junit"])
 
+    @property
+    def for_people(self) -> bool:
+        """Whether the report is read on a terminal, by nobody's program."""
+        return not self.as_json and not self.as_markdown
+
     def show(self, report: Report, run: str | None = None) -> None:
         """Print a report on standard output, and write the files that were asked for."""
         from passhat import reporting

@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from passhat.cli import _options as options
+from passhat.cli._compare import show_arms
 from passhat.cli._found import judge_of, suite_of
 from passhat.cli._reports import Judging, Printing, aside, called, progress
 from passhat.facts import Status
@@ -65,4 +66,6 @@ def command(run: str, path: str | None, root: Path, **given: Any) -> int:
     printing = Printing.asked(given)
     report = judging.of_run(result.reader)
     printing.show(report, run=called(result.path, root))
+    if printing.for_people:
+        show_arms(result.path, judging)
     return report.exit_code

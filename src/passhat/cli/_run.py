@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from passhat.cli import _options as options
+from passhat.cli._compare import show_arms
 from passhat.cli._found import found_suites
 from passhat.cli._reports import Judging, Printing, aside, called, print_json, progress
 from passhat.summary import ExitCode
@@ -110,6 +111,8 @@ def _one(found: FoundSuite, through: Entrance, given: dict[str, Any]) -> int:
     printing = Printing.asked(given)
     report = judging.of_run(result.reader)
     printing.show(report, run=called(result.path, given["root"]))
+    if printing.for_people:
+        show_arms(result.path, judging)
     return report.exit_code
 
 

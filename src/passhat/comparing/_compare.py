@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from typing import Literal
 
 from passhat.comparing._errors import CompareError
 from passhat.comparing._flags import flags
@@ -27,6 +28,8 @@ def compare(
     of: Target = "these tasks",
     ks: Sequence[int] | None = None,
     allow_different: Collection[str] = (),
+    no_regressions: bool = False,
+    undecided: Literal["pass", "fail"] = "pass",
 ) -> Comparison:
     """Did it get better? Each candidate is compared with the baseline, task by task.
 
@@ -37,9 +40,12 @@ def compare(
     target that the verdict rests on; the other stands beside it. ``level`` is that of the intervals; a verdict needs
     p <= 1 - level, shared among several candidates. ``ks`` are further k of pass@k and pass^k.
 
-    Raises `CompareError` for a margin outside 0..1, names that aren't unique, and sides that don't measure the same
-    thing (other tasks, graders, or kinds of model source) unless ``allow_different`` names it: "tasks", "graders",
-    "sources".
+    The exit code is that of a gate that isn't met when a candidate is worse by the margin or more and, with
+    ``no_regressions``, when any single task got worse. With ``undecided="fail"`` *can't tell* has one of its own.
+
+    Raises `CompareError` for a margin outside 0..1, another word for ``undecided``, names that aren't unique, and sides
+    that don't measure the same thing (other tasks, graders, or kinds of model source) unless ``allow_different`` names
+    it: "tasks", "graders", "sources".
 
     >>> from passhat.facts import Manifest, Status, TrialRecord
     >>> from passhat.summary import summarize
@@ -51,16 +57,17 @@ def compare(
     >>> found.candidates[0].verdict, round(found.candidates[0].first.estimate, 3)
     ('better', 0.533)
     """
-    _check(margin, level, of)
+    _check(margin, level, of, undecided)
     allowed = check_allowed(allow_different)
     if not candidates:
         raise CompareError("there is no candidate: name at least one run, arm or table beside the baseline")
     called = _names(names, (baseline, *candidates))
-    judge = Judge((1 - level) / len(candidates), margin, of, level)
+    judge = Judge(round((1 - level) / len(candidates), 12), margin, of, level)
     rows = [
         _candidate(name, baseline, report, judge, ks, allowed)
         for name, report in zip(called[1:], candidates, strict=True)
     ]
+    code, why = _exit_code(rows, judge, allowed, no_regressions=no_regressions, undecided_fails=undecided == "fail")
     return Comparison(
         title=_title(baseline, candidates),
         baseline=called[0],
@@ -70,11 +77,14 @@ def compare(
         alpha=judge.alpha,
         margin=margin,
         decided_by=of,
-        exit_code=int(_exit_code(rows, judge, allowed)),
+        exit_code=int(code),
+        exit_reason=why,
     )
 
 
-def _check(margin: float, level: float, of: str) -> None:
+def _check(margin: float, level: float, of: str, undecided: str) -> None:
+    if undecided not in ("pass", "fail"):
+        raise CompareError(f"undecided={undecided!r}: must be 'pass' or 'fail'")
     if isinstance(margin, bool) or not 0 <= margin < 1:
         raise CompareError(f"margin={margin!r}: must be a difference of rates in 0..1, such as 0.05 for 5 points")
     if not 0.5 < level < 1:
@@ -178,13 +188,28 @@ def _move(task: ChangedTask) -> float:
     return task.after[0] / task.after[1] - task.before[0] / task.before[1]
 
 
-def _exit_code(rows: Sequence[Candidate], judge: Judge, allowed: Collection[str]) -> ExitCode:
-    """A candidate worse than the margin, then what is incomplete."""
-    if any(row.first is not None and row.verdict == "worse" and judge.fails(row.first) for row in rows):
-        return ExitCode.GATE_NOT_MET
-    if any(_incomplete(row, "tasks" in allowed) for row in rows):
-        return ExitCode.INCOMPLETE
-    return ExitCode.FINE
+def _exit_code(
+    rows: Sequence[Candidate], judge: Judge, allowed: Collection[str], *, no_regressions: bool, undecided_fails: bool
+) -> tuple[ExitCode, str]:
+    """The exit code and why it isn't 0: a loss that isn't bearable, then what is incomplete, then what is undecided."""
+    worse = [row.name for row in rows if row.first and row.verdict == "worse" and judge.fails(row.first)]
+    if worse:
+        by = f" by {judge.margin * 100:g} points or more" if judge.margin else ""
+        return ExitCode.GATE_NOT_MET, f"{_listed(worse)} {'is' if len(worse) == 1 else 'are'} worse{by}"
+    fell = list(dict.fromkeys(each.task for row in rows for each in row.changed_tasks if each.change == "worse"))
+    if no_regressions and fell:
+        return ExitCode.GATE_NOT_MET, f"no task may get worse, and {_listed(fell)} did"
+    if lacking := [row.name for row in rows if _incomplete(row, "tasks" in allowed)]:
+        return ExitCode.INCOMPLETE, f"{_listed(lacking)} can't be compared in full: tasks or verdicts are missing"
+    unclear = [row.name for row in rows if row.verdict == "can't tell"]
+    if undecided_fails and unclear:
+        return ExitCode.UNDECIDED, f"nothing can be told of {_listed(unclear)}, and what is undecided fails"
+    return ExitCode.FINE, ""
+
+
+def _listed(names: Sequence[str], most: int = 5) -> str:
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return ", ".join(map(repr, names[:most])) + more
 
 
 def _incomplete(row: Candidate, tasks_may_differ: bool) -> bool:

@@ -197,6 +197,7 @@ class Comparison(msgspec.Struct, frozen=True, kw_only=True):
     margin: float
     decided_by: Target
     exit_code: int
+    exit_reason: str = ""
 
     def to_json(self) -> bytes:
         """The comparison as JSON, UTF-8, on one line."""
@@ -204,5 +205,5 @@ class Comparison(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def worse(self) -> bool:
-        """Whether a candidate is worse than the margin."""
+        """Whether a candidate is worse by the margin or more, or a task got worse where none may."""
         return self.exit_code == ExitCode.GATE_NOT_MET

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from passhat.reporting._audit import render_audit
     from passhat.reporting._calibration import render_calibration
-    from passhat.reporting._comparison import render_comparison
+    from passhat.reporting._comparison import render_comparison, render_verdicts
     from passhat.reporting._console import Look, look_of
     from passhat.reporting._expected import render_expected
     from passhat.reporting._graduation import render_graduation
@@ -58,6 +58,7 @@ _HOME = {
     "render_transcript": "_transcript",
     "render_trial": "_trial",
     "render_trials": "_runs",
+    "render_verdicts": "_comparison",
     "trial_page": "_trial",
 }
 
@@ -88,6 +89,7 @@ __all__ = [
     "render_transcript",
     "render_trial",
     "render_trials",
+    "render_verdicts",
     "trial_page",
 ]
 

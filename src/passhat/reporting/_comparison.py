@@ -16,6 +16,7 @@ from passhat.reporting._text import clean, count, dollars, rate, seconds, tokens
 _STYLE = {"better": GOOD, "worse": BAD, "no difference": STRONG, "can't tell": WARN}
 _FORMAT = {"seconds": seconds, "tokens": tokens, "dollars": dollars}
 _NAME = 34
+_WIDE = 78  # narrower pages have the two intervals one below the other
 _LISTED = 12
 
 
@@ -33,6 +34,18 @@ def render_comparison(
         _telemetry(page, comparison, candidate)
         _blocked(page, candidate, task_rows)
         findings(page, candidate.findings)
+    if comparison.exit_reason:
+        page.gap()
+        page.line((f"Exit code {comparison.exit_code}: {clean(comparison.exit_reason, 600)}.", BAD))
+    return page.text()
+
+
+def render_verdicts(comparison: Comparison, *, width: int = 80, color: bool = False, unicode: bool = True) -> str:
+    """The verdict on each arm of a run beside its baseline; the whole comparison says by how much and which tasks."""
+    page = Page(Look(width, color, unicode))
+    page.line(("Arms", STRONG), (f"  beside {clean(comparison.baseline, 60)}", DIM))
+    for candidate in comparison.candidates:
+        _verdict(page, comparison, candidate)
     return page.text()
 
 
@@ -81,22 +94,31 @@ def _lifts(page: Page, comparison: Comparison, candidate: Candidate) -> None:
         return
     page.gap()
     like = any(row.tasks_like_these for row in candidate.lift)
-    columns = [Column("\nrate"), Column("\nbase", "right"), Column("\ncand", "right")]
-    columns += [Column("\npoints", "right"), Column("these tasks\ninterval", "right"), Column("\np", "right")]
-    columns += [Column("tasks like these\ninterval", "right", drops=2), Column("\np", "right", drops=1)] * like
-    rows: list[list[Cell]] = []
-    for row in candidate.lift:
-        cells: list[Cell] = [row.rate, rate(row.baseline), rate(row.candidate), Text(points(row.estimate), STRONG)]
-        cells += _claim(row.these_tasks, comparison.alpha)
-        if like:
-            cells += _claim(row.tasks_like_these, comparison.alpha)
-        rows.append(cells)
-    page.columns(columns, rows)
+    key = [Column("\nrate"), Column("\nbase", "right"), Column("\ncand", "right"), Column("\npoints", "right")]
+    rows: list[list[Cell]] = [
+        [row.rate, rate(row.baseline), rate(row.candidate), Text(points(row.estimate), STRONG)]
+        for row in candidate.lift
+    ]
+    these = [_claim(row.these_tasks, comparison.alpha) for row in candidate.lift]
+    other = [_claim(row.tasks_like_these, comparison.alpha) for row in candidate.lift] if like else []
+    first_columns, second_columns = _claim_columns("these tasks"), _claim_columns("tasks like these")
+    if not like:
+        page.columns([*key, *first_columns], [[*row, *one] for row, one in zip(rows, these, strict=True)])
+    elif page.width >= _WIDE:
+        whole = [[*row, *one, *two] for row, one, two in zip(rows, these, other, strict=True)]
+        page.columns([*key, *first_columns, *second_columns], whole)
+    else:
+        page.columns([*key, *first_columns], [[*row, *one] for row, one in zip(rows, these, strict=True)])
+        page.columns([*key, *second_columns], [[*row, *two] for row, two in zip(rows, other, strict=True)])
     first = candidate.lift[0]
     tests = f"p of pass@1: these tasks by {first.these_tasks.test}"
     if first.tasks_like_these is not None:
         tests += f"; tasks like these by {first.tasks_like_these.test}"
     page.line((tests, DIM), indent=2)
+
+
+def _claim_columns(target: str) -> list[Column]:
+    return [Column(f"{target}\ninterval", "right"), Column("\np", "right")]
 
 
 def _claim(claim: Claim | None, alpha: float) -> list[Cell]:
@@ -145,14 +167,15 @@ def _of(counts: tuple[int, int]) -> str:
 
 
 def _movers(page: Page, candidate: Candidate, most: int) -> None:
-    """Where no task can be named, those that fell furthest: something to look at, not a finding."""
+    """Where no task can be named, those that moved furthest: something to look at, not a finding."""
     if candidate.changed_tasks:
         return
-    rows = [row for row in candidate.by_task if _move(row.before, row.after) < 0]
-    rows.sort(key=lambda row: _move(row.before, row.after))
-    if rows:
-        shown = [f"{clean(row.task, 40)} {_of(row.before)} → {_of(row.after)}" for row in rows[: min(5, most)]]
-        page.line((f"fell furthest, by chance or not: {', '.join(shown)}", DIM), indent=2)
+    for word, sign in (("fell", -1), ("rose", 1)):
+        rows = [row for row in candidate.by_task if sign * _move(row.before, row.after) > 0]
+        rows.sort(key=lambda row: -abs(_move(row.before, row.after)))
+        if rows:
+            shown = [f"{clean(row.task, 40)} {_of(row.before)} → {_of(row.after)}" for row in rows[: min(5, most)]]
+            page.line((f"{word} furthest, by chance or not: {', '.join(shown)}", DIM), indent=2)
 
 
 def _move(before: tuple[int, int], after: tuple[int, int]) -> float:
@@ -178,7 +201,7 @@ def _telemetry(page: Page, comparison: Comparison, candidate: Candidate) -> None
         return
     page.heading("Cost of a trial", "over tasks in which both sides know it")
     columns = [Column(""), Column("baseline", "right"), Column("candidate", "right"), Column("difference", "right")]
-    columns += [Column("", "right"), Column("p", "right"), Column("tasks", "right")]
+    columns += [Column("", "right", drops=2), Column("p", "right"), Column("tasks", "right", drops=1)]
     page.columns(columns, [_amount(name, delta, comparison.alpha) for name, delta in candidate.telemetry.items()])
 
 

@@ -19,13 +19,16 @@ _EXAMPLES = 5
 
 
 def worst_first(rows: Sequence[TaskRow]) -> list[TaskRow]:
-    """Tasks without a verdict, then by their rate, the lowest first; equals stay in the suite's order."""
+    """Tasks without a verdict, then by their rate, the lowest first, then those that weren't tried.
+
+    Equals stay in the suite's order.
+    """
     return sorted(rows, key=lambda row: (_left_out(row), row.estimate is not None, row.estimate or 0.0, -row.n))
 
 
 def _left_out(row: TaskRow) -> bool:
-    """Whether no trial of it was needed: that is nothing to look into."""
-    return not row.n and not row.missing
+    """Whether no trial of it was run, needed or not: that is nothing to look into."""
+    return not row.ran
 
 
 def listed(report: Report, most: int) -> tuple[list[TaskRow], list[TaskRow]]:
