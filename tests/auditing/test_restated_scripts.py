@@ -72,12 +72,30 @@ def test_only_test_files_of_a_folder_are_read(tmp_path: Path) -> None:
     assert [Path(each.path).name for each in restated_scripts([tmp_path])] == ["b_test.py", "test_d.py", "test_a.py"]
 
 
-def test_what_cannot_be_read_is_named(tmp_path: Path) -> None:
+def test_what_cannot_be_read_is_a_finding_and_the_other_files_are_read(tmp_path: Path) -> None:
     with pytest.raises(AuditError, match="no such file"):
         restated_scripts([tmp_path / "nowhere"])
     (tmp_path / "test_bad.py").write_text("def (:\n")
-    with pytest.raises(AuditError, match=r"test_bad\.py: can't be read as Python"):
-        restated_scripts([tmp_path])
+    (tmp_path / "test_good.py").write_text('def test_it(faux):\n    faux.script("x")\n    assert ask() == "x"\n')
+    bad, good = restated_scripts([tmp_path, tmp_path])
+    assert (Path(bad.path).name, bad.rule, bad.severity) == ("test_bad.py", "unreadable", "error")
+    assert bad.message.startswith("can't be read as Python: ")
+    assert (Path(good.path).name, good.line) == ("test_good.py", 3)
+
+
+def test_findings_of_a_file_come_by_line_and_a_script_of_a_fixture_counts(tmp_path: Path) -> None:
+    (tmp_path / "test_it.py").write_text(
+        "import pytest\n"
+        "class TestIt:\n    def test_in(self, faux):\n        faux.script('x')\n        assert ask() == 'x'\n"
+        "@pytest.fixture\ndef scripted(faux):\n    faux.script('y')\n    return faux\n"
+        "@pytest.fixture()\ndef outer(scripted):\n    return scripted\n"
+        "def test_by_fixture(outer):\n    assert ask() == 'y'\n"
+        "def test_other(outer):\n    assert ask() == 'z'\n"
+    )
+    assert [(each.line, each.test) for each in restated_scripts([tmp_path])] == [
+        (5, "test_in"),
+        (14, "test_by_fixture"),
+    ]
 
 
 def test_the_examples_restate_nothing() -> None:

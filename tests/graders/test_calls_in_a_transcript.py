@@ -159,7 +159,7 @@ def test_a_blocked_run_is_no_execution(talk: Any) -> None:
     assert verdict(trace.called("ping", evidence="executed"), talk) is False
     assert verdict(trace.never("ping", evidence="executed"), talk) is True
     assert verdict(trace.never("ping"), talk) is False
-    assert verdict(trace.only("pong", evidence="executed"), talk) is True
+    assert verdict(trace.only("pong", evidence="executed", unoffered_ok=True), talk) is True
 
 
 def test_a_forbidden_call_is_named(support: Any) -> None:
@@ -171,6 +171,22 @@ def test_a_forbidden_call_is_named(support: Any) -> None:
     assert "forbidden with {amount: what the predicate accepts}" in reason(
         trace.never("issue_refund", arguments={"amount": lambda amount: amount > 10}), support
     )
+
+
+def test_an_allow_list_with_a_name_that_no_request_offered_is_an_error_not_a_pass(talk: Any) -> None:
+    talk.offer("lookup", "refund").model("", "lookup").results("ok").model("done")
+    assert verdict(trace.only("lookup", "refund"), talk) is True
+    grade = run_grader(trace.only("lookup", "refnd"), talk.trial())
+    assert (grade.passed, "unknown tool 'refnd'" in str(grade.error)) == (None, True)
+    assert verdict(trace.only("lookup", "refnd", unoffered_ok=True), talk) is True
+    talk.model("", "refund")
+    assert verdict(trace.only("lookup", "refnd"), talk) is False
+
+
+def test_a_list_of_no_calls_that_allows_any_is_refused(support: Any) -> None:
+    with pytest.raises(GraderSetup, match=r"passes whatever is called; for no calls at all write trace\.only\(\)"):
+        trace.calls([])
+    assert verdict(trace.calls([], extras=False), support) is False
 
 
 def test_never_on_a_name_that_no_request_offered_is_an_error_not_a_pass(support: Any) -> None:
@@ -245,7 +261,7 @@ def test_without_any_evidence_every_check_is_unknown_and_fails_closed(check: Che
     "check",
     [
         trace.never("a", unseen_ok=True, unoffered_ok=True),
-        trace.only("a", unseen_ok=True),
+        trace.only("a", unseen_ok=True, unoffered_ok=True),
         trace.before("a", "b", unseen_ok=True, unoffered_ok=True),
         trace.after("a", "b", unseen_ok=True, unoffered_ok=True),
         trace.at_most(model_calls=3, unseen_ok=True),
@@ -303,7 +319,6 @@ def test_recorded_runs_without_model_calls_speak_for_executed_only(talk: Any) ->
         (["verify_customer", "get_order", "get_order", "issue_refund"], {"extras": False, "ordered": True}, True),
         ([{"name": "get_order", "arguments": {"id": "A1"}}, {"name": "issue_refund"}], {}, True),
         ([["get_order", {"id": "A1"}]], {}, True),
-        ([], {}, True),
         ([], {"extras": False}, False),
     ],
 )

@@ -224,6 +224,9 @@ def test_calls_of_the_last_answer_end_the_work_or_are_unknown(talk: Any) -> None
     assert verdict(IGNORED, talk) is None
     assert "ending=('submit',)" in reason(IGNORED, talk)
     assert verdict(trace.no_result_ignored(ending=["submit"]), talk) is True
+    misspelt = run_grader(trace.no_result_ignored(ending=["submit", "sbmit"]), talk.trial())
+    assert (misspelt.passed, "unknown tool 'sbmit'" in str(misspelt.error)) == (None, True)
+    assert verdict(trace.no_result_ignored(ending=["submit", "sbmit"], unoffered_ok=True), talk) is True
     assert verdict(IGNORED, type(talk)().offer("submit").model("", "submit").run("submit", call=1)) is True
     cut_off = type(talk)().offer("a").model("", "a").results("ok").failed()
     assert verdict(IGNORED, cut_off) is True

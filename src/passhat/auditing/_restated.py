@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -17,8 +17,11 @@ _CHECKS = frozenset({"raises", "warns", "fail", "verify"})
 _SKIPPED = frozenset({"node_modules", "site-packages", "__pycache__"})
 
 
+_Function = ast.FunctionDef | ast.AsyncFunctionDef
+
+
 class RestatedScript(msgspec.Struct, frozen=True):
-    """A test whose asserts only restate its script. ``line`` is that of the first one."""
+    """A test whose asserts only restate its script, or a file that can't be read. ``line`` is that of the first."""
 
     path: str
     line: int
@@ -33,9 +36,12 @@ def restated_scripts(paths: Iterable[str | Path]) -> list[RestatedScript]:
 
     A test is found when all it asserts is that something equals, or holds, a value that it put into a scripted reply.
     Any other check in it, such as a count of calls, a look at a request or at the state, clears it; so does
-    what can't be told by reading. Nothing is imported. Raises `AuditError` for a path that isn't there or no Python.
+    what can't be told by reading. A script that a fixture of the same file sets counts as the test's own. A file that
+    is no Python is a finding of its own (``unreadable``), and the others are read all the same. Findings come file by
+    file, by line. Nothing is imported. Raises `AuditError` for a path that isn't there.
     """
-    return [found for path in paths for file in _files(Path(path)) for found in _in_file(file)]
+    files = dict.fromkeys(file for path in paths for file in _files(Path(path)))
+    return [found for file in files for found in sorted(_in_file(file), key=lambda each: each.line)]
 
 
 def _files(path: Path) -> Iterator[Path]:
@@ -53,18 +59,37 @@ def _files(path: Path) -> Iterator[Path]:
 def _in_file(path: Path) -> Iterator[RestatedScript]:
     try:
         tree = ast.parse(path.read_bytes(), str(path))
-    except (SyntaxError, ValueError) as error:
-        raise AuditError(f"{path}: can't be read as Python: {error}") from None
+    except (SyntaxError, ValueError, OSError) as error:
+        line = getattr(error, "lineno", None) or 1
+        yield RestatedScript(str(path), line, "", f"can't be read as Python: {error}", "unreadable", "error")
+        return
     known = _constants(tree.body, {})
-    for node in ast.walk(tree):
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name.startswith("test"):
-            line = _restating(node, known)
+    functions = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)]
+    fixtures = {node.name: node for node in functions if any(_is_fixture(each) for each in node.decorator_list)}
+    for node in functions:
+        if node.name.startswith("test"):
+            line = _restating(node, known, list(_used(node, fixtures)))
             if line is not None:
                 message = (
-                    f"{node.name} asserts nothing but what it scripted, so it tests the double; assert on what your "
-                    "code did with the answer: the requests it sent, the calls it made, the state it left"
+                    "asserts nothing but what it scripted, so it tests the double; assert on what your code did with "
+                    "the answer: the requests it sent, the calls it made, the state it left"
                 )
                 yield RestatedScript(str(path), line, node.name, message)
+
+
+def _is_fixture(decorator: ast.expr) -> bool:
+    return _name(decorator.func if isinstance(decorator, ast.Call) else decorator) == "fixture"
+
+
+def _used(test: _Function, fixtures: Mapping[str, _Function]) -> Iterator[_Function]:
+    """The fixtures of the file that a test asks for, with those that they ask for."""
+    waiting, seen = [test], {test.name}
+    while waiting:
+        for argument in waiting.pop().args.args:
+            if argument.arg in fixtures and argument.arg not in seen:
+                seen.add(argument.arg)
+                waiting.append(fixtures[argument.arg])
+                yield fixtures[argument.arg]
 
 
 class _Values(NamedTuple):
@@ -74,14 +99,15 @@ class _Values(NamedTuple):
     texts: list[str]
 
 
-def _restating(test: ast.FunctionDef | ast.AsyncFunctionDef, known: Mapping[str, Any]) -> int | None:
+def _restating(test: _Function, known: Mapping[str, Any], fixtures: Sequence[_Function]) -> int | None:
     """The line of the first restating assert of a test that has no other check; None for any other test."""
-    known = _constants(test.body, known)
-    scripted = _scripted(test, known)
+    scripts = [_scripted(each, _constants(each.body, known)) for each in (test, *fixtures)]
+    scripted = _Values([v for each in scripts for v in each.whole], [v for each in scripts for v in each.texts])
     if not scripted.whole:
         return None
+    known = _constants(test.body, known)
     first = None
-    for node in ast.walk(test):
+    for node in (part for each in (test, *fixtures) for part in ast.walk(each)):
         if isinstance(node, ast.Assert):
             if not _restates(node.test, scripted, known):
                 return None

@@ -81,19 +81,21 @@ def command(
         click.echo("\n".join(render_audit(each, **terminal()) for each in audits), nl=False)
         if tests:
             click.echo("\n".join(_lint_lines(restated)))
-        click.echo(_last_line(audits, len(restated), strict=strict))
-    return _exit_code(audits, len(restated), strict=strict)
+        click.echo(_last_line(audits, restated, strict=strict))
+    return _exit_code(audits, restated, strict=strict)
 
 
-def _exit_code(audits: Sequence[Audit], restated: int, *, strict: bool) -> ExitCode:
-    if strict and restated:
+def _exit_code(audits: Sequence[Audit], restated: Sequence[RestatedScript], *, strict: bool) -> ExitCode:
+    if any(strict or each.severity == "error" for each in restated):
         return ExitCode.GATE_NOT_MET
     return max((each.strict_exit_code if strict else each.exit_code for each in audits), default=ExitCode.FINE)
 
 
-def _last_line(audits: Sequence[Audit], restated: int, *, strict: bool) -> str:
+def _last_line(audits: Sequence[Audit], restated: Sequence[RestatedScript], *, strict: bool) -> str:
     """What was found in all, and what follows for the exit code."""
-    errors, warnings = sum(each.errors for each in audits), sum(each.warnings for each in audits) + restated
+    unreadable = sum(each.severity == "error" for each in restated)
+    errors = sum(each.errors for each in audits) + unreadable
+    warnings = sum(each.warnings for each in audits) + len(restated) - unreadable
     code = _exit_code(audits, restated, strict=strict)
     hint = " (1 with --strict)" if code != _exit_code(audits, restated, strict=True) else ""
     return f"\n{_some(errors, 'error')}, {_some(warnings, 'warning')}: exit code {code:d}{hint}"
@@ -146,7 +148,11 @@ def _lint_lines(restated: list[RestatedScript]) -> list[str]:
 
     if not restated:
         return ["No test's asserts only restate its script."]
-    return [f"{clean(each.path)}:{each.line}: {clean(each.test)}: {clean(each.message)}" for each in restated]
+    found = [each for each in restated if each.test]
+    lines = [f"{clean(each.path)}:{each.line}: {clean(each.test or each.message)}" for each in restated]
+    if not found:
+        return lines
+    return [*lines, f"{'This test' if len(found) == 1 else f'Each of these {len(found)} tests'} {found[0].message}"]
 
 
 def _one(found: FoundSuite, through: Entrance, root: Path, *, times: int, seed: int, quiet: bool) -> Audit:

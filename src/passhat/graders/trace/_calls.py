@@ -159,10 +159,13 @@ def never(
 class Only(TraceCheck):
     """See `only`."""
 
-    def __init__(self, tools: Sequence[str], evidence: str, recorded: bool, unseen_ok: bool) -> None:
+    def __init__(
+        self, tools: Sequence[str], evidence: str, recorded: bool, unoffered_ok: bool, unseen_ok: bool
+    ) -> None:
         self.tools = checked_names(tools, "trace.only") if tools else ()
         self.evidence = checked_evidence(evidence)
         self.recorded = recorded
+        self.unoffered_ok = unoffered_ok
         self.unseen_ok = unseen_ok
         self.name = f"only {', '.join(self.tools)}" if tools else "no tools"
 
@@ -175,15 +178,26 @@ class Only(TraceCheck):
             return grade
         if open_:
             return self.unknown(f"outside the allow-list, and nothing tells whether it ran: {several(open_)}")
+        missing = unoffered(transcript, self.tools)
+        if missing and not self.unoffered_ok:
+            return unknown_tools(transcript, missing, self._label)
         return self.passed(transcript, absence=True)
 
 
-def only(*tools: str, evidence: Evidence = "requested", recorded: bool = False, unseen_ok: bool = False) -> Only:
+def only(
+    *tools: str,
+    evidence: Evidence = "requested",
+    recorded: bool = False,
+    unoffered_ok: bool = False,
+    unseen_ok: bool = False,
+) -> Only:
     """No tool outside this allow-list was called; an empty list allows none.
 
-    Evidence as for `never`: by default a *request* counts; ``evidence="executed"`` forgives what was blocked.
+    Evidence as for `never`: by default a *request* counts; ``evidence="executed"`` forgives what was blocked. A name
+    that no request offered is an error ("unknown tool") here too; say ``unoffered_ok=True`` where the list has tools
+    that aren't always on offer.
     """
-    return Only(tools, evidence, recorded, unseen_ok)
+    return Only(tools, evidence, recorded, unoffered_ok, unseen_ok)
 
 
 class Calls(TraceCheck):
@@ -191,6 +205,8 @@ class Calls(TraceCheck):
 
     def __init__(self, expect: Any, ordered: bool, extras: bool, evidence: str, recorded: bool) -> None:
         self.expect = checked(expect, "trace.calls")
+        if extras and isinstance(expect, list | tuple) and not expect:
+            raise GraderSetup("trace.calls([]) passes whatever is called; for no calls at all write trace.only()")
         self.ordered = ordered
         self.extras = extras
         self.evidence = checked_evidence(evidence)

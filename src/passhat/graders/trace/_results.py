@@ -10,7 +10,7 @@ from passhat.facts import AgentEvent, Grade, ToolRun, ToolUse, Transcript
 from passhat.graders._compare import short
 from passhat.graders.trace._arguments import fits
 from passhat.graders.trace._errors import ended_in_error, result_text
-from passhat.graders.trace._evidence import TraceCheck, checked_names, several, told
+from passhat.graders.trace._evidence import TraceCheck, checked_names, several, told, unknown_tools, unoffered
 from passhat.graders.trace._talk import _compiled
 
 
@@ -19,8 +19,9 @@ class NoResultIgnored(TraceCheck):
 
     evidence = "returned"
 
-    def __init__(self, ending: Sequence[str]) -> None:
+    def __init__(self, ending: Sequence[str], unoffered_ok: bool) -> None:
         self.ending = checked_names(ending, "trace.no_result_ignored") if ending else ()
+        self.unoffered_ok = unoffered_ok
         self.name = "no result ignored"
 
     def _judge(self, transcript: Transcript, trial: Any) -> Grade:
@@ -35,6 +36,9 @@ class NoResultIgnored(TraceCheck):
         if open_:
             hint = f"name tools that end the work: ending=({open_[0].name!r},)"
             return self.unknown(f"nothing tells what became of {several(open_)}; {hint}")
+        missing = unoffered(transcript, self.ending)
+        if missing and not self.unoffered_ok:
+            return unknown_tools(transcript, missing, self._label)
         return self.passed(transcript, absence=True)
 
     def _last_asked(self, transcript: Transcript) -> int:
@@ -43,13 +47,14 @@ class NoResultIgnored(TraceCheck):
         return sum(call.at < calls[-1].at for call in transcript.replies) if calls else 0
 
 
-def no_result_ignored(*, ending: Sequence[str] = ()) -> NoResultIgnored:
+def no_result_ignored(*, ending: Sequence[str] = (), unoffered_ok: bool = False) -> NoResultIgnored:
     """Every tool call that the model made got its result back before the model was asked again.
 
     Calls of the last answer have no later request: they are fine when their run was recorded, or when they are named
-    in ``ending`` (a ``submit`` that ends the work); else it is unknown.
+    in ``ending`` (a ``submit`` that ends the work); else it is unknown. A name in ``ending`` that no request offered is
+    an error ("unknown tool"), unless ``unoffered_ok=True``.
     """
-    return NoResultIgnored(ending)
+    return NoResultIgnored(ending, unoffered_ok)
 
 
 class ReturnedError(TraceCheck):
