@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from passhat.facts import Manifest, Transcript, TrialRecord
-from passhat.records import RecordError, RunChanged, RunReader, RunWriter, open_for_resume
+from passhat.records import RecordError, RunChanged, RunReader, RunWriter, WritePoint, open_for_resume
 
 Create = Callable[..., RunWriter]
 Make = Callable[..., TrialRecord]
@@ -139,6 +139,104 @@ def test_a_line_added_by_another_hand_is_noticed(create: Create, make_record: Ma
         writer.append(make_record("a", 1))
     with pytest.raises(RunChanged):
         writer.finish()
+
+
+FORGED = b'{"task":"zz","trial":0,"arm":"","status":"completed","passed":true}\n'
+
+
+def add(path: Path, data: bytes = FORGED) -> None:
+    with path.open("ab") as file:
+        file.write(data)
+
+
+def test_only_what_its_writer_recorded_is_read_of_a_run_that_others_wrote_to(
+    create: Create, make_record: Make, said: Say
+) -> None:
+    writer = create()
+    writer.append(make_record("a", 0, passed=False), said("mine"))
+    add(writer.path / "trials.jsonl")
+    with pytest.raises(RunChanged, match="passhat resume goes on from there"):
+        writer.append(make_record("a", 1))
+    reader = RunReader(writer.path)
+    assert [record.key for record in reader.trials()] == [("", "a", 0)]
+    assert len(reader.completed()) == 1
+    assert reader.manifest.state == "damaged"
+    assert [(count.n, count.c, count.missing) for count in reader.manifest.counts] == [(1, 0, 2), (0, 0, 3)]
+    (damage,) = reader.manifest.damages
+    assert damage == reader.manifest.damage
+    assert (damage.file, reader.manifest.stop_reason) == ("trials.jsonl", f"trials.jsonl {damage.problem}")
+
+
+def test_a_resume_cuts_what_others_wrote_and_keeps_that_they_did(create: Create, make_record: Make) -> None:
+    writer = create()
+    writer.append(make_record("a", 0, passed=False))
+    add(writer.path / "trials.jsonl")
+    with pytest.raises(RunChanged):
+        writer.finish()
+    add(writer.path / "graded-again.jsonl", FORGED.replace(b"zz", b"a"))
+    with open_for_resume(writer.path) as again:
+        assert list(again.completed) == [("", "a", 0)]
+        again.append(make_record("b", 0))
+        again.finish()
+    reader = RunReader(writer.path)
+    assert [(record.key, record.passed) for record in reader.trials()] == [(("", "a", 0), False), (("", "b", 0), True)]
+    assert (reader.manifest.state, reader.manifest.damage) == ("finished", None)
+    assert [damage.file for damage in reader.manifest.damages] == ["trials.jsonl"]
+
+
+def test_records_that_cannot_be_told_from_anothers_are_refused(create: Create, make_record: Make) -> None:
+    writer = create()
+    writer.append(make_record("a", 0, passed=False))
+    path = writer.path / "trials.jsonl"
+    path.write_bytes(path.read_bytes().replace(b"false", b"true "))
+    with pytest.raises(RunChanged):
+        writer.finish()
+    for read in (lambda: list(RunReader(writer.path).trials()), lambda: open_for_resume(writer.path)):
+        with pytest.raises(
+            RunChanged, match=r"none of it can be believed .when the run ended, trials.jsonl holds other"
+        ):
+            read()
+    path.unlink()
+    with pytest.raises(RunChanged, match=r"none of it can be believed"):
+        list(RunReader(writer.path).trials())
+
+
+def test_a_line_that_slips_in_while_a_record_is_written_is_noticed(create: Create, make_record: Make) -> None:
+    def slip(at: WritePoint) -> None:
+        if at is WritePoint.IN_LINE and writer.tally.records == 1:
+            add(writer.path / "trials.jsonl")
+
+    writer = create(hook=slip)
+    writer.append(make_record("a", 0, passed=False))
+    with pytest.raises(RunChanged, match="bytes where its writer left"):
+        writer.append(make_record("a", 1))
+    assert [record.key for record in RunReader(writer.path).trials()] == [("", "a", 0)]
+
+
+def test_grades_that_nobody_asked_for_do_not_wait_to_be_taken_over(create: Create, make_record: Make) -> None:
+    writer = create()
+    writer.append(make_record("a", 0, passed=False))
+    add(writer.path / "graded-again.jsonl", FORGED.replace(b"zz", b"a"))
+    with pytest.raises(RunChanged, match=r"graded-again.jsonl: has \d+ bytes where its writer left 0"):
+        writer.finish()
+    with open_for_resume(writer.path):
+        assert [record.passed for record in RunReader(writer.path).trials()] == [False]
+
+
+def test_a_manifest_that_others_wrote_to_is_put_right_and_noted(create: Create, make_record: Make) -> None:
+    for change, word in (((lambda path: add(path, b" ")), "changed"), (Path.unlink, "removed")):
+        writer = create()
+        writer.append(make_record("a", 0))
+        change(writer.path / "run.json")
+        writer.finish()
+        manifest = RunReader(writer.path).manifest
+        assert [(damage.file, damage.problem) for damage in manifest.damages] == [
+            ("run.json", f"was {word} by another hand")
+        ]
+        assert (manifest.state, manifest.damage) == ("finished", None)
+    honest = create()
+    honest.append(make_record("a", 0))
+    assert honest.finish().damages == ()
 
 
 def test_a_verdict_changed_in_place_is_noticed_before_the_next_trial_and_at_the_end(

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from passhat.records import RunChanged
+from passhat.records import RunChanged, RunReader
 from passhat.reporting import render_terminal
 from passhat.running import Run, RunError
 from passhat.summary import summarize
@@ -132,6 +132,21 @@ def test_records_that_an_agent_writes_to_end_the_run_and_are_not_believed(
 ) -> None:
     with pytest.raises(RunChanged, match=said):
         run_file(WRITES_RECORDS.replace("CHANGE(first)", change))
+
+
+def test_a_report_of_a_run_that_an_agent_wrote_to_has_no_forged_trial_and_says_so(
+    run_file: Callable[..., Run],
+) -> None:
+    forged = 'b\'{"task":"zz","trial":0,"arm":"","status":"completed","passed":true}\\n\''
+    with pytest.raises(RunChanged) as raised:
+        run_file(WRITES_RECORDS.replace("CHANGE(first)", f"first + {forged}"))
+    reader = RunReader(raised.value.path.parent)
+    report = summarize(reader.manifest, reader.trials())
+    assert [(row.task, row.c, row.n) for row in report.by_task] == [("t0", 0, 1), ("t1", 0, 0), ("t2", 0, 0)]
+    assert (report.pass_at_1, report.trials.missing, report.run.state) == (0.0, 2, "damaged")
+    (error,) = [finding for finding in report.findings if finding.rule == "damaged"]
+    assert error.severity == "error"
+    assert "an agent, or another process, wrote to the run's own files" in error.message
 
 
 UNFORKABLE = """

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from passhat.facts import Attempt, GitState, Grade, Role, Status, TrialRecord, Usage
+from passhat.facts import Attempt, Damage, GitState, Grade, Role, Status, TrialRecord, Usage
 from passhat.summary import Finding, Report
 
 Reporter = Callable[..., Report]
@@ -113,6 +113,25 @@ def test_a_rule_fires_when_it_should(
     if finding is not None:
         assert finding.message[0].isupper() or finding.message.startswith(("pass", "gpt", *"0123456789"))
         assert "  " not in finding.message
+
+
+@pytest.mark.parametrize(
+    ("first", "missing", "said"), [(False, "bound", True), (None, "bound", False), (False, "fail", False)]
+)
+def test_an_outage_of_a_judge_after_which_only_failures_are_known_is_said(
+    report_of: Reporter, trial: Maker, first: bool | None, missing: str, said: bool
+) -> None:
+    """In task b the judge failed: where code failed the trial too, it stays a failure, and the others go missing."""
+    records = [trial("a", i, i < 3) for i in range(4)]
+    records += [trial("b", i, first if i == 0 else None, status=Status.GRADER_ERROR) for i in range(4)]
+    report = report_of({}, records=records, options={"missing": missing}, trials=4)
+    finding = found(report, "one-sided")
+    assert (finding is not None) is said
+    if finding is not None:
+        assert (finding.severity, finding.tasks) == ("warning", ("b",))
+        assert "failed on 4 trials of 1 task: 1 count as failures all the same" in finding.message
+        assert "the bounds (0.375 to 0.750)" in finding.message
+        assert "passhat resume r1" in finding.message
 
 
 def test_errors_come_first_and_notes_last(report_of: Reporter) -> None:
@@ -235,3 +254,30 @@ def test_a_refused_k_is_explained_once_for_each_rate(report_of: Reporter) -> Non
     messages = [f.message for f in report_of({"a": "++"}, options={"ks": (1, 20)}).findings if f.rule == "k-refused"]
     assert len(messages) == 2
     assert all("20" in message for message in messages)
+
+
+def test_a_trial_that_nobody_meant_to_run_counts_nowhere_and_is_an_error(report_of: Reporter, trial: Maker) -> None:
+    plan: dict[str, Any] = {"task_ids": ("a", "b"), "task_hashes": {"a": "1", "b": "2"}, "trials": 2}
+    own = [trial(task, number, False) for task in "ab" for number in range(2)]
+    report = report_of({}, records=[*own, trial("zz", 0), trial("a", 2), trial("a", 7)], **plan)
+    assert (report.pass_at_1, [row.task for row in report.by_task], report.trials.planned) == (0.0, ["a", "b"], 4)
+    error = found(report, "unforeseen-trials")
+    assert error is not None
+    assert (error.severity, error.tasks) == ("error", ("zz", "a"))
+    assert error.message.startswith("3 records are of trials that the run never meant to run ('zz', 'a')")
+    assert found(report_of({}, records=own, **plan), "unforeseen-trials") is None
+    growing = report_of({}, records=[*own, trial("zz", 0)], **{**plan, "task_hashes": {}})
+    assert found(growing, "unforeseen-trials") is None  # a session of tests learns of them as they run
+
+
+def test_what_others_did_to_the_files_of_a_run_is_said_and_what_became_of_it(report_of: Reporter) -> None:
+    for damage, then in (
+        (Damage("trials.jsonl", "has 9 bytes", 5, "ab"), "The run ended there"),
+        (Damage("trials.jsonl", "has 9 bytes"), "What others wrote was cut off when the run was resumed"),
+        (Damage("run.json", "was changed by another hand"), "It was written anew"),
+    ):
+        error = found(report_of({"a": "+-"}, damages=(damage,)), "damaged")
+        assert error is not None
+        assert (error.severity, then in error.message) == ("error", True)
+        assert error.message.startswith(f"{damage.file} {damage.problem} while the run went on")
+    assert found(report_of({"a": "+-"}), "damaged") is None

@@ -21,9 +21,9 @@ from passhat.facts._grades import Grade, Role, Verdict, decide
 from passhat.facts._groups import grouped, interleaved
 from passhat.facts._json import NotJSON, as_json, canonical_json, digest
 from passhat.facts._judged import Judged, JudgeSample
-from passhat.facts._labels import Fault, Label, is_about, standing
+from passhat.facts._labels import Fault, Label, can_be_drawn_with, is_about, standing
 from passhat.facts._limits import RUN_LIMITS, Limits
-from passhat.facts._manifest import FELL_BACK, SCHEMA, GitState, Manifest, ModelSource, TaskCount
+from passhat.facts._manifest import FELL_BACK, SCHEMA, Damage, GitState, Manifest, ModelSource, TaskCount
 from passhat.facts._metric_values import MetricValue
 from passhat.facts._seeds import derive_seed
 from passhat.facts._status import RULES, Counts, Grading, Status, StatusRule
@@ -42,6 +42,7 @@ __all__ = [
     "Attempt",
     "Author",
     "Counts",
+    "Damage",
     "ErrorInfo",
     "Event",
     "Fault",
@@ -78,6 +79,7 @@ __all__ = [
     "Usage",
     "Verdict",
     "as_json",
+    "can_be_drawn_with",
     "canonical_json",
     "decide",
     "derive_seed",

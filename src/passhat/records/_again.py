@@ -11,12 +11,13 @@ from pathlib import Path
 
 from passhat.facts import TrialKey
 from passhat.records._disk import open_private, replace_durably, sync_folder, write_all, write_durably
+from passhat.records._errors import RunChanged
 from passhat.records._format import AGAIN, SUPERSEDED, TRIALS, decode_record
 from passhat.records._lines import Lines
 
 
-def wait_beside(run: Path, line: bytes) -> None:
-    """Add the new line of a trial to those that wait."""
+def wait_beside(run: Path, line: bytes) -> int:
+    """Add the new line of a trial to those that wait; how many bytes that is."""
     descriptor = open_private(run / AGAIN, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
     try:
         before = os.fstat(descriptor).st_size
@@ -27,6 +28,17 @@ def wait_beside(run: Path, line: bytes) -> None:
             raise
     finally:
         os.close(descriptor)
+    return len(line)
+
+
+def check_waiting(run: Path, size: int) -> None:
+    """Raise `RunChanged` unless the lines that wait are those that the writer left, ``size`` bytes of them."""
+    try:
+        seen = os.lstat(run / AGAIN).st_size
+    except FileNotFoundError:
+        seen = 0
+    if seen != size:
+        raise RunChanged(run / AGAIN, f"has {seen} bytes where its writer left {size}", "Only the runner may write it")
 
 
 def take_over(run: Path) -> int:

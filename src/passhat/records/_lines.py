@@ -18,11 +18,13 @@ class Lines:
     """Iterates over (number from 1, line) of the whole lines of a file, one in memory at a time.
 
     Afterwards ``end`` is where the last whole line ends, and ``torn`` the number of bytes behind it. A file that isn't
-    there has no lines. Raises `RecordError`.
+    there has no lines. ``upto`` is where the file ends for this reader, if others wrote behind that. Raises
+    `RecordError`.
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, *, upto: int | None = None) -> None:
         self.path = path
+        self._upto = upto
         self.end = 0
         self.torn = 0
 
@@ -35,7 +37,7 @@ class Lines:
             raise disk_error(error, self.path) from error
         with file:
             number = 0
-            while line := file.readline(LONGEST_LINE):
+            while (self._upto is None or self.end < self._upto) and (line := file.readline(LONGEST_LINE)):
                 number += 1
                 if not line.endswith(b"\n"):
                     self.torn = len(line)

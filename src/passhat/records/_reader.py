@@ -10,6 +10,7 @@ from pathlib import Path
 import msgspec
 
 from passhat.facts import Label, Manifest, MetricValue, Transcript, TrialRecord, standing
+from passhat.records._damage import own_lines
 from passhat.records._disk import open_private
 from passhat.records._errors import BadRecord, disk_error
 from passhat.records._format import (
@@ -18,7 +19,6 @@ from passhat.records._format import (
     REGRADES,
     SUPERSEDED,
     TRANSCRIPTS,
-    TRIALS,
     WORKSPACES,
     decode_record,
     read_manifest,
@@ -136,7 +136,7 @@ class RunReader:
     def _recorded(self) -> Iterator[TrialRecord]:
         self.problems = []
         seen = PairSet()
-        lines = Lines(self.path / TRIALS)
+        lines = own_lines(self.path, self.manifest)
         for number, record in lines.parsed(decode_record):
             if seen.add(record.key):
                 yield record

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from passhat.facts import RULES, RUN_LIMITS, Attempt, Limits, Manifest, Status, TrialKey, TrialRecord
 from passhat.records._again import take_over
+from passhat.records._damage import cut_to_own
 from passhat.records._disk import open_private, replace_durably, sweep_temporaries, sync_folder, write_durably
 from passhat.records._encode import SafeEncoder
 from passhat.records._errors import disk_error
@@ -52,6 +53,7 @@ def open_for_resume(
     ``writer.completed`` holds the (arm, task, trial) that need no run. Trials that ended with a status in ``retry``,
     or that were interrupted, are moved to ``superseded.jsonl`` and stand in ``writer.retried`` with their attempts.
     A trial whose grading failed keeps its line until `RunWriter.grade_again` gives it another one.
+    What others wrote to a *damaged* run is cut off; `RunChanged` when it can't be told from what is the run's own.
     Whether the suite is still the same is the caller's question: see `resume_refusal`. Raises `RunLocked` while another
     writer lives, `BadRecord` for a damaged line, `RecordError` when it can't be written.
     """
@@ -60,6 +62,7 @@ def open_for_resume(
     lock = FileLock.take(run / LOCK, of="this run")
     try:
         sweep_temporaries(run)
+        manifest = cut_to_own(run, manifest)
         take_over(run)
         found = _look_through(run, (frozenset(retry) - GRADING_ONLY) | ON_RESUME)
         _cut(run, found)

@@ -42,7 +42,7 @@ class Tally:
         """One count a task and arm, in the manifest's order; a planned trial without a record is missing."""
         planned = [(arm, task) for arm in manifest.arms for task in manifest.task_ids]
         known = set(planned)
-        rest = [key for key in self._counts if key not in known]
+        rest = [] if manifest.plan_is_whole else [key for key in self._counts if key not in known]
         rows = []
         for key in [*planned, *rest]:
             n, c, missing, unplanned = self._counts.get(key, (0, 0, 0, 0))

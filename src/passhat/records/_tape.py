@@ -12,6 +12,11 @@ from passhat.records._disk import open_private, write_all
 from passhat.records._errors import RunChanged
 
 _BLOCK = 1 << 20
+_LOST = "Only the runner may write it; run this suite again in a new run directory"
+_MENDED = (
+    "Only the runner may write it: a trial's agent, or another process, did too. What the runner had recorded until "
+    "then counts, and passhat resume goes on from there"
+)
 
 
 class Tape:
@@ -32,12 +37,17 @@ class Tape:
         if self._hash is not None:
             self._hash_up_to(self._hash, self.end)
 
+    @property
+    def digest(self) -> str:
+        """The hash of all that its writer has in it; empty for a tape without one."""
+        return self._hash.hexdigest() if self._hash is not None else ""
+
     def check(self) -> None:
         """Raise `RunChanged` unless the file at this path is the one that was left here, as it was left."""
         try:
             seen = os.lstat(self.path)
         except (FileNotFoundError, NotADirectoryError):
-            raise self._changed("is gone: its directory was removed or renamed") from None
+            raise RunChanged(self.path, "is gone: its directory was removed or renamed", _LOST) from None
         if (seen.st_dev, seen.st_ino) != self._file:
             raise self._changed("was replaced by another file")
         if seen.st_size != self.end:
@@ -52,7 +62,7 @@ class Tape:
             again = hashlib.sha256()
             self._hash_up_to(again, self.end)
             if again.digest() != self._hash.digest():
-                raise self._changed("holds other content than its writer left")
+                raise RunChanged(self.path, "holds other content than its writer left", _LOST)
 
     def append(self, data: bytes, midway: Callable[[], None]) -> int:
         """Write ``data`` at the end and return where it begins; on any failure the file ends where it did.
@@ -68,10 +78,13 @@ class Tape:
         except BaseException:
             self.cut(offset)
             raise
-        self.end = offset + len(data)
+        seen = os.fstat(self._descriptor)
+        if seen.st_size != offset + len(data):
+            raise self._changed(f"has {seen.st_size} bytes where its writer left {offset + len(data)}")
+        self.end = seen.st_size
         if self._hash is not None:
             self._hash.update(data)
-        self._written = os.fstat(self._descriptor).st_mtime_ns
+        self._written = seen.st_mtime_ns
         return offset
 
     def cut(self, end: int) -> None:
@@ -99,6 +112,4 @@ class Tape:
             offset += len(block)
 
     def _changed(self, problem: str) -> RunChanged:
-        return RunChanged(
-            self.path, problem, "Only the runner may write it; run this suite again in a new run directory"
-        )
+        return RunChanged(self.path, problem, _MENDED)

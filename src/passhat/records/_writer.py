@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import datetime
 import threading
 import time
@@ -13,14 +14,13 @@ from typing import Any
 import msgspec
 
 from passhat.facts import Attempt, Manifest, Transcript, TrialKey, TrialRecord
-from passhat.records._again import take_over, wait_beside
-from passhat.records._disk import replace_file
+from passhat.records._again import check_waiting, take_over, wait_beside
+from passhat.records._damage import damage_of
 from passhat.records._encode import SafeEncoder
 from passhat.records._errors import RecordError, RunChanged, disk_error
 from passhat.records._folders import new_run_folder
 from passhat.records._format import (
     LOCK,
-    MANIFEST,
     TRANSCRIPTS,
     TRIALS,
     check_times,
@@ -30,6 +30,7 @@ from passhat.records._format import (
 )
 from passhat.records._lines import Lines
 from passhat.records._lock import FileLock
+from passhat.records._manifest_file import ManifestFile
 from passhat.records._pairs import PairSet, repeated
 from passhat.records._tally import Tally
 from passhat.records._tape import Tape
@@ -71,7 +72,7 @@ class RunWriter:
         self.retried: Mapping[TrialKey, tuple[Attempt, ...]] = {}
         self.problems: tuple[str, ...] = ()
         self.tally = Tally()
-        self._manifest = manifest
+        self._kept_manifest = ManifestFile(path, manifest, encoder)
         self._lock = lock
         self._encoder = encoder
         self._hook = hook or no_hook
@@ -79,6 +80,7 @@ class RunWriter:
         self._now = now
         self._synced = clock()
         self._broken: RecordError | None = None
+        self._waiting = 0  # bytes of the lines that wait to be taken over
         self._guard = threading.RLock()
         self._compressor = new_compressor()
         self._frames = self._open(TRANSCRIPTS, hashed=False)
@@ -129,7 +131,7 @@ class RunWriter:
     @property
     def manifest(self) -> Manifest:
         """The manifest as it was last written."""
-        return self._manifest
+        return self._kept_manifest.current
 
     def append(self, record: TrialRecord, transcript: Transcript | None = None) -> TrialRecord:
         """Record a finished trial and return the record as it was written, with the place of its transcript.
@@ -162,6 +164,9 @@ class RunWriter:
             except OSError as error:
                 self._frames.cut(before)
                 raise disk_error(error, self.path, self._safe(pairs)) from error
+            except RunChanged as error:
+                self._frames.cut(before)
+                raise self._damaged(error) from None
             except BaseException:
                 self._frames.cut(before)
                 raise
@@ -187,7 +192,7 @@ class RunWriter:
                 raise ValueError(f"trial {record.trial} of task {record.task!r} has no record that could be replaced")
             line, written = self._line(record)
             try:
-                wait_beside(self.path, line)
+                self._waiting += wait_beside(self.path, line)
             except OSError as error:
                 raise disk_error(error, self.path, self._kept()) from error
             return written
@@ -206,6 +211,7 @@ class RunWriter:
             except OSError as error:
                 raise self._break(disk_error(error, self.path, self._kept())) from error
             self._lines = self._open(TRIALS, hashed=True)
+            self._waiting = 0
             if number:
                 self.tally, seen = Tally(), PairSet()
                 for _, record in Lines(self.path / TRIALS).parsed(decode_record):
@@ -232,21 +238,12 @@ class RunWriter:
         """
         with self._guard:
             self._alive()
-            for name in changes:
-                if name not in Manifest.__struct_fields__ or name in ("run_id", "schema"):
-                    raise ValueError(f"update_manifest({name}=...): no such field, or one that can't be changed")
             try:
-                data = self._encoder.encode(msgspec.structs.replace(self._manifest, **changes))
-                manifest = msgspec.json.decode(data, type=Manifest)
-            except msgspec.MsgspecError as error:
-                raise ValueError(f"update_manifest({', '.join(changes)}): {error}") from None
-            target = self.path / MANIFEST
-            try:
-                replace_file(target, msgspec.json.format(data, indent=1) + b"\n", self._at(WritePoint.IN_MANIFEST))
+                return self._kept_manifest.replace(changes, self._at(WritePoint.IN_MANIFEST))
             except OSError as error:
-                raise disk_error(error, target, f"The manifest is as it was. {self._kept()}") from error
-            self._manifest = manifest
-            return manifest
+                raise disk_error(
+                    error, self._kept_manifest.path, f"The manifest is as it was. {self._kept()}"
+                ) from error
 
     def finish(self, state: str = "finished", **changes: Any) -> Manifest:
         """End the run: check that its files are as they were written, sync, write counts and totals, unlock.
@@ -259,13 +256,7 @@ class RunWriter:
                 self._alive()
                 self._check(verify=True)
                 self.sync()
-                known = {
-                    "ended": self._now().isoformat(timespec="milliseconds"),
-                    "counts": self.tally.counts(self._manifest),
-                    "usage": self.tally.usage,
-                    "judge_usage": self.tally.judge_usage,
-                }
-                return self.update_manifest(state=state, **(known | changes))
+                return self.update_manifest(state=state, **(self._totals() | changes))
             finally:
                 self.close()
 
@@ -315,16 +306,37 @@ class RunWriter:
         try:
             self._frames.check()
             self._lines.check()
+            check_waiting(self.path, self._waiting)
             if verify:
                 self._lines.verify()
         except RunChanged as error:
-            raise self._break(error) from None
+            raise self._damaged(error) from None
         except OSError as error:
             raise disk_error(error, self.path, self._kept()) from error
 
     def _break(self, error: RecordError) -> RecordError:
         self._broken = error
         return error
+
+    def _damaged(self, error: RunChanged) -> RecordError:
+        """Say in the manifest what others did, and how far the records are our own; nothing more is written."""
+        damage = damage_of(error, self._lines.end, self._lines.digest)
+        with contextlib.suppress(RecordError):  # the directory is gone, or can't be written: then no report reads it
+            self.update_manifest(
+                state="damaged",
+                stop_reason=f"{damage.file} {damage.problem}",
+                damages=(*self.manifest.damages, damage),
+                **self._totals(),
+            )
+        return self._break(error)
+
+    def _totals(self) -> dict[str, Any]:
+        return {
+            "ended": self._now().isoformat(timespec="milliseconds"),
+            "counts": self.tally.counts(self.manifest),
+            "usage": self.tally.usage,
+            "judge_usage": self.tally.judge_usage,
+        }
 
     def _frame(self, pair: TrialKey, transcript: Transcript | None) -> bytes | None:
         if transcript is None:

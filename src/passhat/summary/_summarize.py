@@ -79,7 +79,7 @@ def summarize(
     given = manifest.gates if gates is None else gates
     parsed = [Gate.parse(gate) if isinstance(gate, str) else gate for gate in given]
     watch = ((label.task, label.trial) for label in labels or ())
-    tally = Tally(manifest, arm=_arm(manifest, arm), policy=policy, watch=watch)
+    tally = Tally(manifest, arm=_arm(manifest, arm), policy=policy, watch=watch, open_ended=planned is not None)
     amounts = Amounts(kept_amounts(parsed), unseen=manifest.model_source == "unseen")
     judges = JudgeTally()
     for record in records:

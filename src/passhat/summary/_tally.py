@@ -161,11 +161,15 @@ class Tally:
         arm: str,
         policy: MissingPolicy,
         watch: Iterable[tuple[str, int]] = (),
+        open_ended: bool = False,
     ) -> None:
+        """``open_ended``: whatever is recorded was meant to be run, whether the manifest names it or not."""
         self.arm = arm
         self.policy = policy
         self.watched: dict[tuple[str, int], tuple[bool | None, str]] = {}  # of trials to ``watch``: verdict and start
         self._watch = frozenset(watch)
+        self.unforeseen: Counter[str] = Counter()  # by task: records of trials that nobody meant to run
+        self._whole = manifest.plan_is_whole and not open_ended
         self.not_regraded = 0
         self.retried = 0
         self.other_arms: Counter[str] = Counter()
@@ -180,15 +184,21 @@ class Tally:
         return TaskTally(task, split, family, facts.task_tags.get(task, record.tags if record else ()))
 
     def add(self, record: TrialRecord) -> bool:
-        """Count a record. Whether it is of the arm; of the others only the number is kept.
+        """Count a record. Whether it is of the arm, and was meant to be run; of the others only the number is kept.
 
         Raises ValueError for a trial that occurs twice or has a negative number.
         """
         if record.arm != self.arm:
             self.other_arms[record.arm] += record.counts
             return False
+        if self._whole and not self._foreseen(record):
+            self.unforeseen[record.task] += 1
+            return False
         self._add(record)
         return True
+
+    def _foreseen(self, record: TrialRecord) -> bool:
+        return record.task in self.tasks and record.trial < self._manifest.planned(record.task, self.arm)
 
     def _add(self, record: TrialRecord) -> None:
         task = self.tasks.get(record.task)

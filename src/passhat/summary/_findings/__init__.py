@@ -15,6 +15,7 @@ from passhat.summary._findings import (
     _provenance,
     _reading,
     _regraded,
+    _tampering,
     _tasks,
 )
 from passhat.summary._findings._evidence import Evidence
@@ -23,6 +24,7 @@ from passhat.summary._report import Finding
 __all__ = ["Evidence", "find_all"]
 
 _RULES = (
+    *_tampering.RULES,
     *_tasks.RULES,
     *_missing.RULES,
     *_graders.RULES,
