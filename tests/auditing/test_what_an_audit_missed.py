@@ -14,8 +14,9 @@ import pytest
 
 from passhat import Grade, Task
 from passhat.auditing import Audit
-from passhat.graders import grader, trace
+from passhat.graders import grader, judge, trace
 from passhat.reporting import render_audit
+from passhat.scripting import structured
 from passhat.suite import Suite
 from passhat.trial import FinishedTrial, Trial
 
@@ -126,6 +127,25 @@ def test_words_that_another_tasks_input_has_too_are_no_leak_but_a_lenient_grader
     found = audited(suite, graders=[named])
     lenient = [each for each in found.findings if each.rule == "stand-in-passes"]
     assert any("another task's input" in each.message for each in lenient)
+
+
+def test_what_a_simulated_judge_alone_makes_of_the_input_is_no_leak(audited: Auditor) -> None:
+    def keen(request: Any, rng: Any) -> Any:
+        shown = " ".join(message.text for message in request.messages)
+        verdict = "pass" if "You wrote" in shown else "fail"
+        return structured({"evidence": [], "reason": "as it is", "verdict": verdict})
+
+    suite = Suite(
+        "judged",
+        tasks=[Task(name, input=f"Where is {name}?") for name in ("one", "two")],
+        agent=lambda trial: None,
+        graders=[judge.rubric("kind", "The reply is kind.")],
+        judge_simulation=keen,
+    )
+    assert rules(audited(suite)) == {"no-reference"}
+    kind = judge.rubric("kind", "The reply is kind.")
+    both = audited(suite, graders=[kind, lambda trial: str(trial.output).endswith("?") and trial.output != trial.input])
+    assert "stand-in-passes" in rules(both)
 
 
 def test_a_grader_that_looks_for_the_first_of_several_facts_is_found(audited: Auditor, desk: Suite) -> None:
@@ -245,6 +265,10 @@ def test_a_reference_that_raises_tells_the_step_and_the_line(audited: Auditor, t
     found = audited(till, tasks=[msgspec.structs.replace(tasks[0], reference=broken), *tasks[1:]])
     (one,) = [each for each in found.findings if each.rule == "reference-errors"]
     assert re.search(r"KeyError: 'arguments' \(at step 2, pay, in conftest\.py:\d+\)", one.message)
+    inside = [tasks[0].reference[0], {"tool": "refund", "arguments": {}}, tasks[0].reference[2]]
+    found = audited(till, tasks=[msgspec.structs.replace(tasks[0], reference=inside), *tasks[1:]])
+    (one,) = [each for each in found.findings if each.rule == "reference-errors"]
+    assert "KeyError: 'refund' (at step 2, refund, in conftest.py:" in one.message
 
 
 def test_findings_of_one_cause_are_one_on_the_screen_and_apart_in_the_audit(audited: Auditor, till: Suite) -> None:

@@ -81,6 +81,8 @@ class Bench:
         self.seed = seed
         self.plays = 0
         self.graders = grader_names(suite.graders)
+        judging = zip(self.graders, suite.graders, strict=True)
+        self.judges = frozenset(name for name, grader in judging if any(judges_in([grader])))  # simulated ones
         self._trials = SingleTrials(suite, through, answers="nobody", seed=seed)
 
     @staticmethod

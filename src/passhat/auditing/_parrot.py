@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from passhat.auditing._bench import Agent, Bench
 from passhat.auditing._rules import AuditFinding, finding
-from passhat.facts import Task, derive_seed
+from passhat.facts import Role, Task, derive_seed
 
 if TYPE_CHECKING:
     from passhat.auditing._plays import TaskPlays
@@ -25,12 +25,18 @@ def parroting(told: object) -> Agent:
 
 
 async def play_parrot(bench: Bench, plays: TaskPlays, tasks: Sequence[Task]) -> None:
-    """Say the input back; where that passes, say the inputs of some other tasks too."""
+    """Say the input back; where that passes, say the inputs of some other tasks too.
+
+    What a simulated judge alone makes of it says nothing: it isn't the judge, and the judge isn't asked.
+    """
     task = plays.task
     if task.input in (None, "", [], {}):
         return
-    plays.parrot = await bench.play(task, parroting(task.input))
-    if plays.parrot.passed:
+    played = await bench.play(task, parroting(task.input))
+    if all(grade.name in bench.judges for grade in played.grades if grade.role is not Role.ADVISORY):
+        return
+    plays.parrot = played
+    if played.passed:
         told = [other.input for other in tasks if other.input not in (task.input, None, "") and other.id != task.id]
         rng = random.Random(derive_seed(bench.seed, task.id, "parrot"))
         for other in rng.sample(told, min(_OTHERS, len(told))):

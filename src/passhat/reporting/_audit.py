@@ -98,8 +98,8 @@ def _group(page: Page, group: Sequence[AuditFinding]) -> None:
         cause = clean(first.cause, 300)
         text = f"{cause}, in {count(len(tasks), 'task')}: {listed}" if tasks else f"{listed}: {cause}"
     page.bullet(sign, style, (f"{first.severity} ", style), (first.rule, STRONG), f": {text}")
-    if len(group) > 1 and first.tasks:
-        message = first.message.replace(f"; {first.cause}", "")
+    message = first.message.replace(f"; {first.cause}", "")
+    if len(group) > 1 and first.tasks and not message.endswith(first.cause):
         page.bullet(" ", DIM, (f"for example {clean(message, 300)}", DIM))
 
 
