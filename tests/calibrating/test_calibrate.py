@@ -154,6 +154,27 @@ def test_labels_on_attempts_that_were_run_again_count_for_nothing_and_for_nobody
     assert len(calibrate(Labelled("run", then, labels), JUDGE).raters) == 1
     found = calibrate(Labelled("run", since, labels), JUDGE)
     assert (found.counts.labelled, found.raters) == (0, ())
+    assert message(found, "set-aside").startswith("80 labels are set aside, older than their trials")
+
+
+@pytest.mark.parametrize("probability", [-1.0, 0.0, 5.0, 1e-300, float("nan"), float("inf")])
+def test_a_stored_label_whose_probability_is_none_is_named_and_not_used(probability: float) -> None:
+    made = world()
+    good = made.labels(drawn()[1:], sample="weighted", probability=0.2)
+    bad = made.labels(drawn()[:1], sample="weighted", probability=probability)
+    found = calibrate(labelled(made, [*good, *bad]), JUDGE)
+    assert found.counts.labelled == 59
+    assert f"{bad[0].task} #{bad[0].trial} by ann: {probability!r}" in message(found, "set-aside")
+    without = calibrate(labelled(made, good), JUDGE)
+    assert found.correction == without.correction
+    assert "set-aside" not in rules(without)
+
+
+def test_labels_of_trials_that_the_run_has_not_are_named() -> None:
+    made = world()
+    stray = msgspec.structs.replace(made.labels([0])[0], task="gone")
+    found = calibrate(labelled(made, [*made.labels(drawn()), stray]), JUDGE)
+    assert "1 label is set aside, as the run has no such trial (gone #0 by ann)" in message(found, "set-aside")
 
 
 def test_a_label_of_the_whole_trial_counts_where_the_judge_alone_decides_it() -> None:
@@ -357,7 +378,9 @@ def test_a_changed_judge_is_refused_and_the_change_named(change: dict[str, Any],
         found = calibrate(Labelled("run", judged_by(made.records(), JUDGED), []), JUDGE, elsewhere=other)
     assert found.correction.corrected is None
     assert words in found.correction.refused
-    assert "passhat regrade" in found.correction.way_out
+    assert "passhat regrade run" in found.correction.way_out
+    beside = "passhat calibrate run --grader tone --labels other --grades ID"
+    assert (beside in found.correction.way_out) is not within
     same = calibrate(Labelled("run", judged_by(made.records(), JUDGED), labels), JUDGE)
     assert same.correction.corrected is not None
 

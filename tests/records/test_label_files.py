@@ -67,6 +67,21 @@ def test_what_a_file_leaves_out_is_filled_in_and_what_it_says_stays(tmp_path: Pa
             "line 2: the run has no trial 3 of task 't2' of arm 'new'",
         ),
         ("l.csv", "task,trial,verdict,at\nt1,0,pass,2026-11-30T08:00:00Z\n", "line 2: was given at 2026-11-30T08:00"),
+        (
+            "l.csv",
+            "task,trial,verdict,probability\nt1,0,pass,-1\n",
+            "line 2: probability must be above 0 and at most 1",
+        ),
+        ("l.csv", "task,trial,verdict,probability\nt1,0,pass,0\n", "and at most 1, got 0.0"),
+        ("l.csv", "task,trial,verdict,probability\nt1,0,pass,5\n", "and at most 1, got 5.0"),
+        ("l.csv", "task,trial,verdict,probability\nt1,0,pass,nan\n", "and at most 1, got nan"),
+        ("l.csv", "task,trial,verdict,probability\nt1,0,pass,inf\n", "and at most 1, got inf"),
+        ("l.csv", "task,trial,verdict,probability\nt1,0,pass,1e-300\n", "and at most 1, got 1e-300"),
+        (
+            "l.csv",
+            "task,trial,verdict,grader\nt1,0,pass,kind\nt1,1,pass,nope\n",
+            "line 3: no trial has a grade of 'nope'; the graders are: 'kind'",
+        ),
         ("l.jsonl", "[1]\n", "line 1: isn't a JSON object"),
         ("l.jsonl", "[" * 100_000, "line 1: isn't a JSON object"),
         ("l.jsonl", '{"task": "t1"}\n', "line 1: has no 'trial'"),
@@ -75,7 +90,7 @@ def test_what_a_file_leaves_out_is_filled_in_and_what_it_says_stays(tmp_path: Pa
 )
 def test_what_is_no_label_of_the_run_is_named_with_its_line(tmp_path: Path, name: str, text: str, words: str) -> None:
     with pytest.raises(BadRecord) as caught:
-        read_labels(write(tmp_path, name, text), TRIALS, rater="")
+        read_labels(write(tmp_path, name, text), TRIALS, graders=["kind"], rater="")
     assert words in str(caught.value)
     assert "None of the file's labels was taken" in str(caught.value)
 

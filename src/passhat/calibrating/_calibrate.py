@@ -67,7 +67,7 @@ def calibrate(
     way_out = correction.way_out.format(**{name: shlex.quote(said) for name, said in names.items()})
     correction = msgspec.structs.replace(correction, way_out=way_out)
     parts = tuple(parts_of(asked, by))
-    said = [*findings(counts, quality, correction, labelled, there.tuned), *uneven(parts, quality.table, 1 - level)]
+    said = [*findings(counts, quality, correction, labelled, there), *uneven(parts, quality.table, 1 - level)]
     return Calibration(
         run=run.run,
         labels_from=source.run,

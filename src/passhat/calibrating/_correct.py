@@ -59,7 +59,7 @@ def _refused(asked: Asked) -> Refusal | None:
     if not read:
         return Refusal("no trial has a verdict of people", SAMPLE)
     trials = [each.trial for each in (read if asked.elsewhere else asked.labelled)]
-    refusal = changed(trials, [each.trial for each in asked.judged])
+    refusal = changed(trials, [each.trial for each in asked.judged], elsewhere=bool(asked.elsewhere))
     if refusal is None:
         check = biased_elsewhere if asked.elsewhere else not_drawn
         refusal = check(asked.labelled)

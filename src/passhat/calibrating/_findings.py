@@ -7,16 +7,18 @@ from collections.abc import Iterator, Sequence
 from passhat.calibrating._refusing import concentrated
 from passhat.calibrating._result import Correction, Counts, Quality
 from passhat.calibrating._weights import Weighed
-from passhat.summary import Finding
+from passhat.facts import Label
+from passhat.summary import Finding, JudgedTrials, SetAside
 
 FEW_LABELS = 50
 """Below this every figure is rough."""
+_NAMED = 3
 LOPSIDED = 0.8
 """From here on raw agreement flatters a judge that always gives one verdict."""
 
 
 def findings(
-    counts: Counts, quality: Quality, correction: Correction, labelled: Sequence[Weighed], tuned: int
+    counts: Counts, quality: Quality, correction: Correction, labelled: Sequence[Weighed], found: JudgedTrials
 ) -> Iterator[Finding]:
     """All findings but those on single parts."""
     n = counts.labelled
@@ -53,7 +55,8 @@ def findings(
             f"the labels keep to {few[0]} tasks, where chance would have reached about {few[1]:.0f}: the intervals "
             "treat each task as one observation; spread labels over tasks",
         )
-    yield from _unused(counts, tuned)
+    yield from _unused(counts, found.tuned)
+    yield from _set_aside(found.set_aside)
 
 
 def _lopsided(quality: Quality) -> Iterator[Finding]:
@@ -98,6 +101,33 @@ def _unused(counts: Counts, tuned: int) -> Iterator[Finding]:
         yield _aside(True, "not-judged", f"the judge {' and '.join(parts)}: no rate here speaks of those")
     if tuned:
         yield _note("tuned", f"{tuned} trials of split tune stand apart")
+
+
+_WHY = {
+    "older": "older than {their} trial{s}, which ran again since: have {them} read again",
+    "no trial": "as the run has no such trial",
+    "probability": "as {their} probability must be above 0 and at most 1: give {them} again",
+}
+
+
+def _set_aside(labels: Sequence[SetAside]) -> Iterator[Finding]:
+    """Labels that aren't used, each reason by itself."""
+    for why, words in _WHY.items():
+        these = [each.label for each in labels if each.why == why]
+        if these:
+            named = [_where(label) for label in these[:_NAMED]]
+            if why == "probability":
+                named = [f"{where}: {label.probability!r}" for where, label in zip(named, these, strict=False)]
+            named += [f"{len(these) - _NAMED} more"] * (len(these) > _NAMED)
+            one = len(these) == 1
+            words = words.format(their="its" if one else "their", s="" if one else "s", them="it" if one else "them")
+            several = "label is" if one else "labels are"
+            yield _warn("set-aside", f"{len(these)} {several} set aside, {words} ({', '.join(named)})")
+
+
+def _where(label: Label) -> str:
+    arm = f"{label.arm} " if label.arm else ""
+    return f"{arm}{label.task} #{label.trial}" + (f" by {label.rater}" if label.rater else "")
 
 
 def _warn(rule: str, message: str) -> Finding:

@@ -36,7 +36,7 @@ HERE = (
 )
 
 
-def changed(labelled: Sequence[JudgedTrial], judged: Sequence[JudgedTrial]) -> Refusal | None:
+def changed(labelled: Sequence[JudgedTrial], judged: Sequence[JudgedTrial], *, elsewhere: bool) -> Refusal | None:
     """Whether the labelled trials were judged by another version of the judge than those whose rate is asked for."""
     here = list(dict.fromkeys(each.version for each in judged))
     there = list(dict.fromkeys(each.version for each in labelled))
@@ -46,10 +46,13 @@ def changed(labelled: Sequence[JudgedTrial], judged: Sequence[JudgedTrial]) -> R
         return None
     within = any(one.changes(other) for place, one in enumerate(here) for other in here[place + 1 :])
     where = "within the run" if within else "between the labelled and the judged trials"
-    return Refusal(
-        f"the judge changed {where}: {', '.join(what)}",
-        "judge all trials with one version (passhat regrade {run}), and calibrate that one with --grades",
+    one_version = "judge all trials with one version (passhat regrade {run}), and calibrate that one with --grades"
+    as_there = (
+        "judge {run} as {labelled} was judged (passhat regrade {run} with that version of the suite), and calibrate "
+        "what it wrote (passhat calibrate {run} --grader {grader} --labels {labelled} --grades ID); or have people "
+        "read trials of {run} itself (passhat review {run} --grader {grader} --blind)"
     )
+    return Refusal(f"the judge changed {where}: {', '.join(what)}", as_there if elsewhere else one_version)
 
 
 def not_drawn(weighed: Sequence[Weighed]) -> Refusal | None:

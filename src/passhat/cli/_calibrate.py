@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from passhat.cli import _options as options
-from passhat.cli._found import judge_of, suite_of
+from passhat.cli._found import graders_of, judge_of, suite_of
 from passhat.cli._reports import aside, print_json, terminal
 
 if TYPE_CHECKING:
@@ -79,7 +79,8 @@ def command(run: str, root: Path, source: str | None, as_json: bool, **given: An
             from passhat.records import read_labels
             from passhat.summary import starts
 
-            labels = read_labels(source, starts(reader.trials()), rater="")
+            trials = starts(reader.trials())
+            labels = read_labels(source, trials, graders=graders_of(reader.trials(grades=given["grades"])), rater="")
         else:
             elsewhere = _labelled(RunReader(find_run(source, root)), None, None)
     found = calibrate(
@@ -166,7 +167,7 @@ def _labelled(reader: RunReader, grades: str | None, labels: list[Label] | None)
 
 
 def _only_grader(reader: RunReader, grades: str | None) -> str:
-    names = dict.fromkeys(grade.name for record in reader.trials(grades=grades) for grade in record.grades)
+    names = graders_of(reader.trials(grades=grades))
     judges = dict.fromkeys(
         grade.name for record in reader.trials(grades=grades) for grade in record.grades if grade.judged is not None
     )

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from passhat.facts import Manifest, PasshatError
+from passhat.facts import Manifest, PasshatError, TrialRecord
 
 if TYPE_CHECKING:
     from passhat.suite import FoundSuite, Suite
@@ -36,6 +37,11 @@ def suite_of(manifest: Manifest, path: str | None, root: Path) -> Suite:
         if found.suite.name == manifest.suite:
             return found.suite
     raise NoSuite(f"{place} has no suite called {manifest.suite!r}; name the file that has it")
+
+
+def graders_of(records: Iterable[TrialRecord]) -> list[str]:
+    """The names of the graders that graded these trials, in the order in which they came."""
+    return list(dict.fromkeys(grade.name for record in records for grade in record.grades))
 
 
 def judge_of(manifest: Manifest, suite: Suite) -> str | None:

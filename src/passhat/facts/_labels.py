@@ -11,6 +11,8 @@ import msgspec
 from passhat.facts._trials import TrialKey
 
 Fault = Literal["agent", "task", "grader", "environment", "simulator"]
+LEAST_PROBABILITY = 1e-9
+"""No run is so large that chance draws a trial of it more rarely."""
 
 
 class Label(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -40,6 +42,15 @@ class Label(msgspec.Struct, frozen=True, omit_defaults=True):
     def key(self) -> TrialKey:
         """The trial that it is about."""
         return self.arm, self.task, self.trial
+
+
+def can_be_drawn_with(probability: float | None) -> bool:
+    """Whether a trial may have been drawn with this probability: above 0 and at most 1, or none is known.
+
+    >>> [can_be_drawn_with(value) for value in (None, 0.25, 1, 0, -1, 5, float("nan"))]
+    [True, True, True, False, False, False, False]
+    """
+    return probability is None or LEAST_PROBABILITY <= probability <= 1
 
 
 def standing(labels: Iterable[Label]) -> list[Label]:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
-from passhat.facts import Label, is_about
+from passhat.facts import Label, can_be_drawn_with, is_about
 from passhat.records._errors import BadRecord, RecordError, disk_error
 
 _NEEDED = ("task", "trial", "verdict")
@@ -22,6 +22,7 @@ def read_labels(
     path: Path | str,
     trials: Mapping[tuple[str, str, int], str],
     *,
+    graders: Collection[str] | None = None,
     rater: str | None = None,
     grader: str = "",
     at: str = "",
@@ -33,8 +34,9 @@ def read_labels(
     began. ``rater``, ``grader`` and ``at`` stand in where a label has none; with ``rater`` None each has to name its
     own, while "" takes those without for one person's. Without a ``sample`` a label counts as *picked*.
 
-    Raises `BadRecord` that names the line: for what isn't a label, one without a rater, and one on a trial that isn't
-    among ``trials`` or began after it was given; `RecordError` for a file that can't be read or holds no label. Then
+    Raises `BadRecord` that names the line: for what isn't a label, one without a rater, one on a trial that isn't among
+    ``trials`` or began after it was given, one that names a grader which isn't among ``graders`` (None: any may be
+    named), and one whose probability can't be one; `RecordError` for a file that can't be read or holds no label. Then
     none is returned.
     """
     file = Path(path)
@@ -45,6 +47,9 @@ def read_labels(
     for line, row in _rows(file, text) if table else _lines(file, text):
         label = _label(file, line, defaults | row, lenient=table)
         _check(file, line, label, trials)
+        if label.grader and graders is not None and label.grader not in graders:
+            known = ", ".join(map(repr, graders)) or "none"
+            raise _bad(file, line, f"no trial has a grade of {label.grader!r}; the graders are: {known}")
         labels.append(label)
     if not labels:
         raise RecordError(file, "holds no label")
@@ -104,7 +109,9 @@ def _label(file: Path, line: int, row: dict[str, Any], *, lenient: bool) -> Labe
 
 
 def _check(file: Path, line: int, label: Label, trials: Mapping[tuple[str, str, int], str]) -> None:
-    """Whether the label is about a trial of the run as it is."""
+    """Whether the label is about a trial of the run as it is, and can have been drawn as it says."""
+    if not can_be_drawn_with(label.probability):
+        raise _bad(file, line, f"probability must be above 0 and at most 1, got {label.probability!r}")
     began = trials.get(label.key)
     if began is None:
         arm = f" of arm {label.arm!r}" if label.arm else ""

@@ -12,7 +12,7 @@ from typing import Literal, TypeVar
 
 import msgspec
 
-from passhat.facts import Status, TrialKey, TrialRecord, derive_seed, grouped
+from passhat.facts import Status, TrialKey, TrialRecord, can_be_drawn_with, derive_seed, grouped
 from passhat.reviewing._draw import even_shares, spread
 from passhat.reviewing._errors import ReviewError
 from passhat.reviewing._list import ReadingItem
@@ -174,10 +174,17 @@ def _dealt(n: int, double: int, readers: Sequence[str], rng: random.Random) -> l
 
 
 def write_plan(plan: ReadingPlan, path: Path) -> None:
-    """Write a plan: a first line that is the plan without its items, then a line a trial. Raises `ReviewError`."""
+    """Write a plan into a new file: a first line that is the plan without its items, then a line a trial. Raises
+    `ReviewError`, also where the file is there already: people may be reading by it.
+    """
     lines = [msgspec.json.encode(msgspec.structs.replace(plan, items=())), *map(msgspec.json.encode, plan.items)]
     try:
-        path.write_bytes(b"\n".join(lines) + b"\n")
+        with path.open("xb") as file:
+            file.write(b"\n".join(lines) + b"\n")
+    except FileExistsError:
+        raise ReviewError(
+            f"{path}: is there already, and somebody may read by it: write to another file, or remove that one"
+        ) from None
     except OSError as error:
         raise ReviewError(f"{path}: can't be written: {error.strerror or error}") from None
 
@@ -193,8 +200,15 @@ def read_plan(path: Path, run_id: str) -> ReadingPlan:
         raise ReviewError(f"{path}: has schema {head.schema}; this passhat reads up to {SCHEMA}")
     if head.run_id != run_id:
         raise ReviewError(f"{path}: is a plan for run {head.run_id}, and not for {run_id}")
-    items = tuple(_decoded(line, PlanItem, path, number) for number, line in enumerate(rest, 2) if line.strip())
+    items = tuple(_item(line, path, number) for number, line in enumerate(rest, 2) if line.strip())
     return msgspec.structs.replace(head, items=items)
+
+
+def _item(line: bytes, path: Path, number: int) -> PlanItem:
+    item = _decoded(line, PlanItem, path, number)
+    if not can_be_drawn_with(item.probability):
+        raise ReviewError(f"{path}, line {number}: probability must be above 0 and at most 1, got {item.probability!r}")
+    return item
 
 
 def _decoded(line: bytes, shape: type[T], path: Path, number: int) -> T:

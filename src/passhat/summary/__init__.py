@@ -13,7 +13,7 @@ from passhat.summary._holding import holding, starts
 from passhat.summary._judge_agreement import JudgeAgreement, judge_agreements
 from passhat.summary._looks import level_at
 from passhat.summary._measure import unit_keys
-from passhat.summary._people import JudgedTrial, JudgedTrials, JudgeVersion, judged_trials
+from passhat.summary._people import JudgedTrial, JudgedTrials, JudgeVersion, SetAside, judged_trials
 from passhat.summary._published import with_published
 from passhat.summary._reading import NOT_THE_AGENTS
 from passhat.summary._report import (
@@ -71,6 +71,7 @@ __all__ = [
     "Reading",
     "Report",
     "Score",
+    "SetAside",
     "Severity",
     "TaskRow",
     "TaskVerdict",

@@ -8,10 +8,10 @@ from typing import Literal, NamedTuple
 
 import msgspec
 
-from passhat.facts import Grade, Label, Role, TrialKey, TrialRecord, standing
-from passhat.summary._holding import holding
+from passhat.facts import Grade, Label, Role, TrialKey, TrialRecord, can_be_drawn_with, is_about, standing
 
 PeopleSay = Literal["pass", "fail", "unclear", "tie"]
+WhyNot = Literal["older", "no trial", "probability"]
 _DRAWN = ("random", "weighted")
 
 
@@ -94,12 +94,21 @@ class JudgedTrial(NamedTuple):
         return bool(self.sample)
 
 
+class SetAside(NamedTuple):
+    """A label that isn't used: it is older than its trial, which ran again since; the run has no such trial; or its
+    probability is none."""
+
+    label: Label
+    why: WhyNot
+
+
 class JudgedTrials(NamedTuple):
     """All trials of a run as one grader judged them.
 
     ``unknown`` counts trials in which it couldn't tell, ``errors`` those in which it failed, ``other_labels`` the
     labels of whole trials in which other graders decide too: they say nothing of this one. ``tuned`` counts trials of
-    split *tune* that stand apart. ``labels`` are all that hold on this criterion or on whole trials.
+    split *tune* that stand apart. ``labels`` are all that hold on this criterion or on whole trials,
+    ``set_aside`` those that don't.
     """
 
     trials: tuple[JudgedTrial, ...]
@@ -109,6 +118,7 @@ class JudgedTrials(NamedTuple):
     tuned: int
     seen: tuple[str, ...]  # the graders of the run
     labels: tuple[Label, ...]
+    set_aside: tuple[SetAside, ...] = ()
 
     @property
     def table(self) -> tuple[tuple[int, int], tuple[int, int]]:
@@ -122,18 +132,19 @@ def judged_trials(records: Iterable[TrialRecord], labels: Iterable[Label], grade
 
     A label counts for the criterion that it names. One of the whole trial counts where no other grade decides that
     trial, for then its verdict is the grader's. Several raters: the verdict that more than half of them gave; without
-    one the trial is a tie. A label on an attempt that was run again counts no more. Tasks of split *tune* stand apart
-    where there are others.
+    one the trial is a tie. A label on an attempt that was run again counts no more, nor one whose probability can't be
+    one. Tasks of split *tune* stand apart where there are others.
     """
     own, whole = _by_trial(labels, grader)
     trials: list[tuple[str, JudgedTrial]] = []
     unknown = errors = other = 0
     seen: dict[str, None] = {}
     held: list[Label] = []
+    aside: list[SetAside] = []
     for record in records:
         seen.update(dict.fromkeys(grade.name for grade in record.grades))
         key = record.key
-        said, of_all = (holding(group.get(key, ()), {key: record.started}) for group in (own, whole))
+        said, of_all = (_usable(group.pop(key, ()), record.started, aside) for group in (own, whole))
         held += said + of_all
         grade = record.grade(grader)
         if grade is None or not record.counts:
@@ -147,7 +158,22 @@ def judged_trials(records: Iterable[TrialRecord], labels: Iterable[Label], grade
         trials.append((record.split, _trial(record, grade, said)))
     apart = [trial for split, trial in trials if split != "tune"]
     kept = apart or [trial for _, trial in trials]
-    return JudgedTrials(tuple(kept), unknown, errors, other, len(trials) - len(kept), tuple(seen), tuple(held))
+    aside += [SetAside(label, "no trial") for group in (own, whole) for left in group.values() for label in left]
+    tuned = len(trials) - len(kept)
+    return JudgedTrials(tuple(kept), unknown, errors, other, tuned, tuple(seen), tuple(held), tuple(aside))
+
+
+def _usable(labels: Iterable[Label], began: str, aside: list[SetAside]) -> list[Label]:
+    """The labels on a trial that began then; the others are put ``aside``."""
+    good = []
+    for label in labels:
+        if not is_about(label, began):
+            aside.append(SetAside(label, "older"))
+        elif not can_be_drawn_with(label.probability):
+            aside.append(SetAside(label, "probability"))
+        else:
+            good.append(label)
+    return good
 
 
 def _by_trial(labels: Iterable[Label], grader: str) -> tuple[dict[TrialKey, list[Label]], dict[TrialKey, list[Label]]]:
