@@ -151,6 +151,46 @@ def test_a_raters_name_is_checked(run: Path) -> None:
     assert RunReader(run).labels() == []
 
 
+def test_a_name_is_not_printed_back_whole_and_has_no_comma(run: Path) -> None:
+    """Names are parted by commas where several are named."""
+    said = fails("review", str(run), "--label", "a", "0", "fail", "--rater", "x" * 3000)
+    assert len(said) < 200
+    assert "without a comma" in fails("review", str(run), "--label", "a", "0", "fail", "--rater", "ann,ben")
+
+
+def test_a_label_of_a_grader_that_the_run_has_not_is_refused(run: Path, tmp_path: Path) -> None:
+    said = fails("review", str(run), "--label", "a", "0", "fail", "--rater", "ann", "--grader", "nope")
+    assert "no trial has a grade of 'nope'; the graders are: 'refunds'" in said
+    file = tmp_path / "people.csv"
+    file.write_text("task,trial,verdict,grader\na,0,fail,refunds\na,1,fail,nope\n")
+    assert "line 3: no trial has a grade of 'nope'" in fails("review", str(run), "--from", str(file), "--rater", "ann")
+    assert RunReader(run).labels() == []
+
+
+def test_a_trial_that_is_no_number_is_said_in_words(run: Path) -> None:
+    assert "'x' is not a valid trial number, counted from 0" in fails("review", str(run), "--label", "a", "x", "fail")
+
+
+def test_a_plan_is_not_overwritten_and_an_overlap_needs_two(run: Path, tmp_path: Path) -> None:
+    plan = tmp_path / "plan.jsonl"
+    assert call("sample", str(run), "--n", "2", "--by", "verdict", "--out", str(plan)).exit_code == 0
+    before = plan.read_bytes()
+    said = fails("sample", str(run), "--n", "1", "--by", "verdict", "--out", str(plan))
+    assert "is there already" in said
+    assert plan.read_bytes() == before
+    for readers in ((), ("--readers", "ann")):
+        assert "name at least two" in fails("sample", str(run), *readers, "--overlap", "0.5")
+    assert call("sample", str(run), "--readers", "ann,ben", "--overlap", "0.5").exit_code == 0
+
+
+def test_a_plan_with_a_probability_that_is_none_is_refused_with_its_line(run: Path, tmp_path: Path) -> None:
+    plan = tmp_path / "plan.jsonl"
+    call("sample", str(run), "--n", "2", "--by", "verdict", "--out", str(plan))
+    plan.write_text(plan.read_text().replace('"probability":0.5', '"probability":5'))
+    said = fails("review", str(run), "--plan", str(plan), "--rater", "ann", "--json")
+    assert "line 2: probability must be above 0 and at most 1, got 5.0" in said
+
+
 def test_a_plan_says_itself_which_trials_are_read(run: Path, tmp_path: Path) -> None:
     plan = tmp_path / "plan.jsonl"
     assert call("sample", str(run), "--n", "2", "--by", "verdict", "--out", str(plan)).exit_code == 0

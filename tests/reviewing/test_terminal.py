@@ -229,6 +229,42 @@ def test_a_criterion_is_judged_by_itself_on_a_random_sample(write_run: Write, te
     assert (label.grader, label.sample, label.probability) == ("refunds", "random", 0.5)
 
 
+def test_one_rater_reads_a_run_in_one_terminal_at_a_time(write_run: Write, terminal: Open) -> None:
+    """A second verdict would replace the first unseen. Others, and another criterion, aren't kept waiting."""
+    run = write_run({"a": "--"})
+    first = terminal("review", str(run), "--rater", "ann")
+    first.wait("1 of 2")
+    second = terminal("review", str(run), "--rater", "ann")
+    assert second.end() == 2
+    said = " ".join(second.sent.decode().split())
+    assert f"ann is reading it already, in process {first.program.pid}" in said
+    for others in (("--rater", "ben"), ("--rater", "ann", "--grader", "refunds")):
+        beside = terminal("review", str(run), *others)
+        beside.wait("1 of 2")
+        beside.end("q")
+    first.end("q")
+    again = terminal("review", str(run), "--rater", "ann")
+    again.wait("1 of 2")
+    again.end("q")
+
+
+def test_after_the_last_trial_the_next_command_is_named(write_run: Write, terminal: Open) -> None:
+    run = write_run({"a": "-"})
+    window = terminal("review", str(run), "--rater", "ann", "--grader", "refunds")
+    window.wait("1 of 1")
+    window.press("u", "note: _")
+    window.end("\r")
+    assert f"passhat calibrate {run} --grader refunds" in window.last_words
+    assert "--agreement" not in window.last_words
+    for rater in ("ann", "ben"):
+        window = terminal("review", str(run), "--rater", rater)
+        window.wait("1 of 1")
+        window.press("u", "note: _")
+        window.end("\r")
+    assert f"passhat report {run}" in window.last_words
+    assert f"passhat review {run} --agreement" in window.last_words
+
+
 def test_nothing_is_styled_without_colour_and_nothing_but_ascii_is_sent_where_there_is_no_more(
     write_run: Write, terminal: Open
 ) -> None:

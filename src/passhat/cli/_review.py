@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, get_args
 import click
 
 from passhat.cli import _options as options
+from passhat.cli._found import graders_of
 from passhat.cli._reports import called, print_json, terminal
 from passhat.facts import Fault
 
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from passhat.records import RunReader
     from passhat.reviewing import Kind, ReadingItem
 
+_LONGEST_NAME = 100
 _VERDICT = click.Choice(["pass", "fail", "unclear"])
 
 
@@ -28,6 +30,12 @@ def _kinds(ctx: click.Context, param: click.Parameter, value: str | None) -> tup
     if unknown := [word for word in words if word not in KINDS]:
         raise click.BadParameter(f"{unknown[0]!r} is none of {', '.join(KINDS)}", ctx, param)
     return tuple(kind for kind in KINDS if kind in words)
+
+
+class _Number(click.IntRange):
+    """A trial by its number; said so where it is none."""
+
+    name = "trial number, counted from 0"
 
 
 @click.command("review")
@@ -50,7 +58,7 @@ def _kinds(ctx: click.Context, param: click.Parameter, value: str | None) -> tup
 @click.option("--suite", metavar="PATH", help="Show each task's input and what was expected, from this suite.")
 @click.option("--agreement", is_flag=True, help="Show how far raters agree, and where not.")
 @click.option(
-    "--label", type=(str, click.IntRange(min=0), _VERDICT), metavar="TASK TRIAL VERDICT", help="Give one label and end."
+    "--label", type=(str, _Number(min=0), _VERDICT), metavar="TASK TRIAL VERDICT", help="Give one label and end."
 )
 @click.option("--fault", type=click.Choice(get_args(Fault)), help="With --label: whose fault it was.")
 @click.option("--note", default="", help="With --label: why.")
@@ -112,8 +120,9 @@ def _rater(name: str | None) -> str:
             name = getpass.getuser()
         except (OSError, KeyError):
             raise ReviewError("who reads? say --rater NAME") from None
-    if not name.strip() or not name.isprintable() or len(name) > 100:
-        raise ReviewError(f"--rater {name!r}: a name is up to 100 printable characters")
+    if not name.strip() or not name.isprintable() or len(name) > _LONGEST_NAME or "," in name:
+        shown = name if len(name) <= _LONGEST_NAME else f"{name[:30]}…"
+        raise ReviewError(f"--rater {shown!r}: a name is up to {_LONGEST_NAME} printable characters, without a comma")
     return name.strip()
 
 
@@ -142,17 +151,23 @@ def _add(reader: RunReader, given: dict[str, Any]) -> int:
     from passhat.summary import starts
 
     trials = starts(reader.trials())
+    graders = graders_of(reader.trials())
+    more: dict[str, Any]
     if given["source"] is not None:
         named = None if given["rater"] is None else _rater(given["rater"])
-        labels = read_labels(given["source"], trials, rater=named, grader=given["grader"], at=now_utc())
+        more = {"rater": named, "grader": given["grader"], "at": now_utc()}
+        labels = read_labels(given["source"], trials, graders=graders, **more)
     else:
         task, trial, verdict = given["label"]
         arm = given["arm"] if given["arm"] is not None else reader.manifest.arms[0]
         if (arm, task, trial) not in trials:
             where = f" of arm {arm!r}" if arm else ""
             raise ReviewError(f"{reader.run_id} has no trial {trial} of task {task!r}{where}; passhat show lists them")
+        if given["grader"] and given["grader"] not in graders:
+            known = ", ".join(map(repr, graders)) or "none"
+            raise ReviewError(f"no trial has a grade of {given['grader']!r}; the graders are: {known}")
         rater = _rater(given["rater"])
-        more: dict[str, Any] = {name: given[name] for name in ("fault", "note", "grader", "blind")}
+        more = {name: given[name] for name in ("fault", "note", "grader", "blind")}
         labels = [new_label(ReadingItem(arm, task, trial, "picked"), verdict, rater, **more)]
     append_labels(reader.path, labels)
     click.echo(f"{len(labels)} label{'s' * (len(labels) != 1)} added to {reader.path / 'labels.jsonl'}", err=True)

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import click
+from click.core import ParameterSource
 
 from passhat.cli import _options as options
 from passhat.cli._reports import called, print_json, terminal
@@ -51,6 +52,7 @@ def _words(ctx: click.Context, param: click.Parameter, value: str) -> tuple[str,
 @options.root
 def command(run: str, root: Path, out: Path | None, seed: int | None, as_json: bool, **given: Any) -> int:
     """Draw trials of RUN at random, spread over strata, and plan who reads which; each keeps its probability."""
+    _check(click.get_current_context(), given["readers"])
     from passhat.records import RunReader, find_run
     from passhat.reviewing import sampling_plan, write_plan
 
@@ -70,3 +72,9 @@ def command(run: str, root: Path, out: Path | None, seed: int | None, as_json: b
             nl=False,
         )
     return 0
+
+
+def _check(ctx: click.Context, readers: tuple[str, ...]) -> None:
+    """An overlap that was asked for needs two who read."""
+    if len(readers) < 2 and ctx.get_parameter_source("overlap") is not ParameterSource.DEFAULT:
+        raise click.UsageError("--overlap is the share that two people read: name at least two, --readers ann,ben")

@@ -8,7 +8,7 @@ from passhat.records._encode import SafeEncoder
 from passhat.records._errors import BadRecord, NewerSchema, RecordError, RunChanged, RunLocked, RunNotFound
 from passhat.records._folders import slug
 from passhat.records._label_files import read_labels
-from passhat.records._labels import append_labels
+from passhat.records._labels import append_labels, sitting_of
 from passhat.records._lock import Holder
 from passhat.records._look import WorkspaceContent, WorkspaceFile, workspace_content
 from passhat.records._pairs import PairSet
@@ -51,6 +51,7 @@ __all__ = [
     "open_for_resume",
     "read_labels",
     "resume_refusal",
+    "sitting_of",
     "slug",
     "unpack_workspace",
     "workspace_content",

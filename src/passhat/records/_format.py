@@ -22,6 +22,7 @@ LABELS = "labels.jsonl"
 REGRADES = "regrades"
 WORKSPACES = "workspaces"
 LOCK = ".lock"
+READING = ".reading-{}.lock"  # one a rater who sits and reads
 
 LONGEST_TRANSCRIPT = 1 << 30
 

@@ -4,18 +4,43 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import msgspec
 
-from passhat.facts import Label
+from passhat.facts import Label, digest
 from passhat.records._disk import write_all
 from passhat.records._encode import SafeEncoder
-from passhat.records._errors import disk_error
-from passhat.records._format import LABELS
+from passhat.records._errors import RunLocked, disk_error
+from passhat.records._format import LABELS, READING
 from passhat.records._lines import Lines
-from passhat.records._lock import locked_file
+from passhat.records._lock import FileLock, locked_file
+
+
+@contextlib.contextmanager
+def sitting_of(run: Path | str, rater: str, *, grader: str = "") -> Iterator[None]:
+    """Hold the one place at which this person reads a run, or one criterion of it.
+
+    A second sitting at the same time would offer the same trials, and its verdicts would replace those of the first
+    unseen. Raises `RunLocked` while there is another.
+    """
+    path = Path(run)
+    try:
+        lock = FileLock.take(path / READING.format(digest([rater, grader])[:12]), of="this sitting")
+    except RunLocked as error:
+        where = f"process {error.pid} on {error.host}" if error.pid else "another process"
+        raise RunLocked(
+            path,
+            f"{rater} is reading it already, in {where}",
+            "Go on there, or leave there first (q): a second verdict on a trial would replace the first",
+            pid=error.pid,
+            host=error.host,
+        ) from None
+    try:
+        yield
+    finally:
+        lock.release()
 
 
 def append_labels(run: Path | str, labels: Iterable[Label], *, redact: Iterable[str] = ()) -> None:

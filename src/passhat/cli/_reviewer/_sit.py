@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import shlex
 import sys
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
@@ -13,7 +15,7 @@ from passhat.cli._reviewer._desk import Desk, Sitting
 from passhat.cli._reviewer._keys import Keys, NoTerminal
 from passhat.cli._reviewer._screen import Screen
 from passhat.facts import Task, Transcript, TrialKey, TrialRecord, standing
-from passhat.records import RecordError, append_labels, workspace_content
+from passhat.records import RecordError, append_labels, sitting_of, workspace_content
 from passhat.reporting import Look, TrialPage, clean, look_of, trial_page
 from passhat.reviewing import Progress, ReadingItem, progress_of
 from passhat.summary import ExitCode, holding, starts
@@ -39,10 +41,28 @@ def sit(
 
     Returns the exit code. Raises `NoTerminal`, with the way to label without one.
     """
+    at_terminal = sys.stdin.isatty() and sys.stdout.isatty()
+    with sitting_of(reader.path, rater, grader=grader) if at_terminal else contextlib.nullcontext():
+        return _read(reader, items, rater, grader, blind=blind, suite=suite, grades=grades, run=run)
+
+
+def _read(
+    reader: RunReader,
+    items: Sequence[ReadingItem],
+    rater: str,
+    grader: str,
+    *,
+    blind: bool,
+    suite: str | None,
+    grades: str | None,
+    run: str,
+) -> int:
     labels = holding(reader.labels(every=True), starts(reader.trials()))
     progress = progress_of(items, standing(labels), rater, grader=grader)
     if not progress.left:
         click.echo(_nothing_left(progress, rater))
+        if progress.total:
+            _next(reader, run, grader, grades)
         return ExitCode.FINE
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         raise _no_terminal("standard input or output is no terminal", run)
@@ -71,7 +91,23 @@ def sit(
     remaining = progress.total - len(progress.done) - given
     click.echo(f"{given} judged now, {progress.total - remaining} of {progress.total} in all", nl=False)
     click.echo(": the same command goes on with the rest" if remaining else ": done")
+    if not remaining:
+        _next(reader, run, grader, grades)
     return ExitCode.INTERRUPTED if left_with in ("ctrl-c", "stop") else ExitCode.FINE
+
+
+def _next(reader: RunReader, run: str, grader: str, grades: str | None) -> None:
+    """The command that makes something of the verdicts."""
+    name = shlex.quote(clean(run)) or "RUN"
+    raters = {label.rater for label in reader.labels() if label.grader == grader}
+    of = f" --grader {shlex.quote(clean(grader))}" if grader else ""
+    by = f" --grades {shlex.quote(clean(grades))}" if grades else ""
+    if len(raters) > 1:
+        click.echo(f"next: passhat review {name}{of} --agreement    how far {len(raters)} raters agree")
+    if grader:
+        click.echo(f"next: passhat calibrate {name}{of}{by}    the judge beside people")
+    else:
+        click.echo(f"next: passhat report {name}{by}    the rates, with what people found")
 
 
 def _records(reader: RunReader, wanted: set[TrialKey], grades: str | None) -> dict[TrialKey, TrialRecord]:
