@@ -95,6 +95,26 @@ def test_every_way_to_show_a_report_shows_them(report: Report) -> None:
     assert json.loads(report.to_json())["judging"]["judges"][0]["unresolved"] == 1
 
 
+def test_levels_of_a_score_are_in_order_and_told_from_numbers_of_trials(report: Report) -> None:
+    assert report.judging is not None
+    [row] = report.judging.judges
+    score = msgspec.structs.replace(row, kind="score", verdicts={"10": 3, "2": 1}, unresolved=0, errors=0, judged=4)
+    shown = msgspec.structs.replace(report, judging=msgspec.structs.replace(report.judging, judges=(score,)))
+    assert "4 trials: 1 at level 2, 3 at level 10" in render_terminal(shown, width=200)
+
+
+def test_errors_that_are_not_graded_again_are_said() -> None:
+    """A trial that code failed has its verdict: nobody asks the judge again."""
+    failed = Grade(None, error="down", name="polite", judged=judged("pass"))
+    record = msgspec.structs.replace(trial(0, failed, status=Status.GRADER_ERROR), passed=False)
+    other = msgspec.structs.replace(trial(1, failed, status=Status.GRADER_ERROR), passed=None)
+    some = summarize(Manifest(run_id="r", suite="s", trials=2), [record, other])
+    text = "2 errors without a verdict (1 in trials that another grader failed: passhat resume doesn't ask again)"
+    assert text in render_terminal(some, width=200)
+    whole = summarize(Manifest(run_id="r", suite="s", trials=1), [record])
+    assert "(all in trials that another grader failed" in render_terminal(whole, width=200)
+
+
 def test_a_narrow_terminal_wraps_them(report: Report) -> None:
     assert all(len(line) <= 60 for line in render_terminal(report, width=60).splitlines())
 

@@ -66,6 +66,21 @@ def test_nothing_found_comes_with_its_power_and_too_thin_a_run_with_the_reason(r
     assert thin.order.p is None
 
 
+def test_tasks_with_missing_trials_take_no_part_and_that_is_said(report_of: Make) -> None:
+    """A judge that is down for a while loses passes and keeps failures: that is no dependence of the trials."""
+    whole = shuffled({f"w{i}": "++++----" for i in range(6)})
+    outage = {f"t{i}": "+++---??" for i in range(12)}
+    alone, both = report_of(whole), report_of({**whole, **outage})
+    assert alone.order is not None
+    assert both.order is not None
+    assert (both.order.verdict, both.order.p) == ("not found", alone.order.p)
+    assert "12 tasks with missing trials left out" in found(both, "order")
+    assert "left out" not in found(alone, "order")
+    dependent = report_of(outage)
+    assert dependent.order is not None
+    assert dependent.order.verdict == "not testable"
+
+
 def test_single_trials_and_scripted_tests_are_not_asked(report_of: Make) -> None:
     """There is no order within one trial, and no rate in a scripted test."""
     assert report_of({f"t{i}": "+" for i in range(9)}).order is None

@@ -49,9 +49,12 @@ def _spent(found: Judging) -> str:
 
 
 def _said(row: JudgeRow) -> str:
-    parts = [f"{number} {clean(word, 40)}" for word, number in row.verdicts.items()]
+    if row.kind == "score":
+        parts = [f"{row.verdicts[level]} at level {level}" for level in sorted(row.verdicts, key=int)]
+    else:
+        parts = [f"{number} {clean(word, 40)}" for word, number in row.verdicts.items()]
     parts += [f"{row.unresolved} unresolved, for people"] * bool(row.unresolved)
-    parts += [f"{count(row.errors, 'error')} without a verdict"] * bool(row.errors)
+    parts += [_errors(row)] * bool(row.errors)
     text = f"{count(row.judged, 'trial')}: {', '.join(parts)}" + " (advisory)" * (row.role == "advisory")
     beside = [f"{row.disputed} with samples that differ"] * bool(row.disputed)
     beside += [f"{row.asked_again} asked again for an answer in another form"] * bool(row.asked_again)
@@ -59,6 +62,14 @@ def _said(row: JudgeRow) -> str:
     if row.example is not None:
         beside.append(f"read first: {clean(row.example.task, 60)} #{row.example.trial}")
     return f"{text}; {'; '.join(beside)}" if beside else text
+
+
+def _errors(row: JudgeRow) -> str:
+    text = f"{count(row.errors, 'error')} without a verdict"
+    if not row.failed_anyway:
+        return text
+    which = "all" if row.failed_anyway == row.errors else f"{row.failed_anyway}"
+    return f"{text} ({which} in trials that another grader failed: passhat resume doesn't ask again)"
 
 
 def samples_of_judge(page: Page, judged: Judged) -> None:

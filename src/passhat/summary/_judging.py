@@ -19,6 +19,7 @@ class _OneJudge:
         self.role = grade.role.value
         self.verdicts: Counter[str] = Counter()
         self.judged = self.unresolved = self.disputed = self.errors = self.asked_again = self.changed = 0
+        self.failed_anyway = 0
         self.open: Example | None = None
 
     def add(self, record: TrialRecord, grade: Grade, judged: Judged) -> None:
@@ -28,6 +29,7 @@ class _OneJudge:
         self.asked_again += any(sample.tries > 1 for sample in judged.samples)
         if grade.error is not None:
             self.errors += 1
+            self.failed_anyway += record.passed is False
         elif judged.verdict is not None:
             self.verdicts[judged.verdict] += 1
         else:
@@ -49,6 +51,7 @@ class _OneJudge:
             asked_again=self.asked_again,
             altered=self.changed,
             example=self.open,
+            failed_anyway=self.failed_anyway,
         )
 
 

@@ -15,13 +15,19 @@ def look_at_order(tasks: Sequence[TaskTally]) -> OrderRow | None:
     """What the order of each task's trials shows; None where no task has two trials.
 
     "dependence found" replaces the interval about these tasks by one that takes each task as one observation.
-    "not found" comes with the power that there was to find it, "not testable" with the reason.
+    "not found" comes with the power that there was to find it, "not testable" with the reason. Tasks with missing
+    trials take no part: where a grader failed, passes go missing and failures stay, in the order of the outage.
     """
-    trials = [[sign == PASSED for sign in task.outcomes if sign != MISSING] for task in tasks]
-    if not any(len(task) > 1 for task in trials):
+    if not any(len(task.outcomes.replace(MISSING, "")) > 1 for task in tasks):
         return None
-    check = order_check(trials, error=_ERROR)
-    return OrderRow(check.verdict, check.note, check.p, _tests(check))
+    whole = [task for task in tasks if not task.missing]
+    check = order_check([[sign == PASSED for sign in task.outcomes] for task in whole], error=_ERROR)
+    return OrderRow(check.verdict, check.note + _left_out(len(tasks) - len(whole)), check.p, _tests(check))
+
+
+def _left_out(tasks: int) -> str:
+    """What is said of tasks that take no part."""
+    return f"; {tasks} task{'s' * (tasks != 1)} with missing trials left out" if tasks else ""
 
 
 def _tests(check: OrderCheck) -> dict[str, float]:

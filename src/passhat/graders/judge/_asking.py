@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 from pydantic_ai.direct import model_request
-from pydantic_ai.exceptions import AgentRunError
+from pydantic_ai.exceptions import AgentRunError, ModelHTTPError
 from pydantic_ai.messages import ModelRequest, ModelResponse, SystemPromptPart, ToolCallPart, UserPromptPart
 from pydantic_ai.models import Model, ModelRequestParameters
 from pydantic_ai.settings import ModelSettings
@@ -22,6 +22,7 @@ TOOL = "give_verdict"
 RETRIES = 2
 """How often the client asks again when the provider fails, waiting as the provider says."""
 
+_NO_ENTRY = (401, 403)
 _LOOPBACK: dict[str, Any] = {"trust_env": False, "verify": ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)}
 """Judges go to the gateway on this machine, by no proxy and without TLS: reading all certificates takes its time."""
 
@@ -106,7 +107,17 @@ async def _request(model: Model, question: Question, temperature: float | None) 
             instrument=False,
         )
     except AgentRunError as error:
-        raise NoVerdict(f"the judge's provider failed: {error}"[:500]) from error
+        raise NoVerdict(f"{_problem(error)}: {error}"[:500]) from error
+
+
+def _problem(error: AgentRunError) -> str:
+    """What failed, and what mends it where that is known."""
+    if isinstance(error, ModelHTTPError) and error.status_code in _NO_ENTRY:
+        return (
+            f"the judge's provider refused the key (HTTP {error.status_code}): set a key that may use this model and "
+            "grade again with passhat resume. It said"
+        )
+    return "the judge's provider failed"
 
 
 def _arguments(response: ModelResponse) -> Any:

@@ -39,6 +39,27 @@ def missing_trials(evidence: Evidence) -> Iterator[Finding]:
     )
 
 
+def one_sided(evidence: Evidence) -> Iterator[Finding]:
+    """Where a grader failed, a failure may be known from another grader, and a pass from none."""
+    tasks = [task for task in evidence.headline.tasks if task.ungraded]
+    known, lost = (sum(getattr(task, name) for task in tasks) for name in ("failed_anyway", "ungraded"))
+    if not known or evidence.headline.policy == "fail":
+        return
+    first = next(iter(evidence.report.pass_at), None)
+    bounds = first.if_missing if first is not None else None
+    between = "" if bounds is None else f" ({bounds[0]:.3f} to {bounds[1]:.3f})"
+    again = "passhat regrade" if evidence.report.regrade else "passhat resume"
+    yield Finding(
+        "one-sided",
+        "warning",
+        f"A grader failed on {count(known + lost, 'trial')} of {count(len(tasks), 'task')}: {known} count as failures "
+        f"all the same, by another required grader, and {lost} are missing, among them every trial that would pass. "
+        f"pass@1, its interval and these tasks lean to failure: read the bounds{between}, and have the trials graded "
+        f"again ({again} {evidence.manifest.run_id})",
+        tuple(task.task for task in tasks),
+    )
+
+
 def untested_tasks(evidence: Evidence) -> Iterator[Finding]:
     """Tasks that the estimates can't include."""
     untested = [task.task for task in evidence.headline.tasks if not evidence.headline.trials(task)]
@@ -113,6 +134,7 @@ def other_arms(evidence: Evidence) -> Iterator[Finding]:
 
 RULES = (
     missing_trials,
+    one_sided,
     untested_tasks,
     provider_errors,
     limits,
