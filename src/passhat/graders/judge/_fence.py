@@ -20,6 +20,15 @@ _HIDDEN = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
 _BLANK = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0")  # letters and marks that show nothing
 _PRESENTATION = frozenset("\ufe0e\ufe0f")  # emoji wear one of these; a row of them is a hidden message
 _SELECTORS = re.compile("[\ufe00-\ufe0f\U000e0100-\U000e01ef]")
+_ROLES = re.compile(
+    r"""(?<=<)(?:\| | (?:start_of_turn|end_of_turn|[a-z_]{1,32}\||｜[^\s<>｜]{1,64}｜)(?=>))
+    | (?<=\[)(?:\|(?:system|tool|assistant|user|endofturn)\||/?INST|/?SYSTEM_PROMPT|/?AVAILABLE_TOOLS|/?TOOL_RESULTS
+        |TOOL_CALLS)(?=\])
+    | (?<=\[)e~(?=\[) | (?<=\])(?:~b(?=\])|~!b(?=\[))""",
+    re.VERBOSE,
+)
+"""What stands between the ends of the marks by which models tell roles apart. pydantic-ai breaks the same ones, for
+some models, with a character that can't be seen: in a text without their form it finds none."""
 _PLAIN = re.compile(r"[\n\t -~]*")
 
 
@@ -68,14 +77,13 @@ def visible(text: str) -> tuple[str, int]:
     """The text with every control, zero-width, bidirectional, private or unassigned character written as its number.
 
     Lines and tabs stay. A run of one character is written once, with its length. The marks by which models tell roles
-    apart (``<|im_start|>``) lose their form. Also returns how much was changed.
+    apart (``<|im_start|>``, ``[INST]``) lose their form. Also returns how much was changed.
 
     >>> visible("a\\u200b\\u200b\\u200bb\\x1b[31m")
     ('a⟨3 × U+200B⟩b⟨U+001B⟩[31m', 4)
     """
     text = text.replace("\r\n", "\n")
-    count = text.count("<|")
-    text = text.replace("<|", "<⟨|⟩")
+    text, count = _ROLES.subn(lambda mark: f"⟨{mark[0]}⟩", text)
     if _PLAIN.fullmatch(text):
         return text, 0
     out: list[str] = []
