@@ -13,6 +13,7 @@ from collections.abc import Callable, Coroutine
 from typing import Any, Literal, TypeVar
 
 from passhat.isolation import Ended, ForkServer, IsolationError, Job, ServerReport, ServerSpec, Slot
+from passhat.running import _calling
 
 T = TypeVar("T")
 Work = Literal["act", "grade"]
@@ -26,26 +27,37 @@ class ServerThread:
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, name="passhat-isolation", daemon=True)
         self._server = ForkServer(spec)
+        self._starting: asyncio.Task[Any] | None = None
         self._idle: dict[Work, list[Slot]] = {"act": [], "grade": []}
 
     def start(self) -> ServerReport:
         """Start the server. Raises `IsolationError` and its kinds; nothing is left behind then."""
         self._thread.start()
         try:
-            return asyncio.run_coroutine_threadsafe(self._server.start(), self._loop).result()
+            return asyncio.run_coroutine_threadsafe(self._started(), self._loop).result()
         except BaseException:
             self.stop()
             raise
+
+    async def _started(self) -> ServerReport:
+        self._starting = asyncio.current_task()
+        return await self._server.start()
 
     def stop(self) -> None:
         """End all jobs, slots and the server, and wait for it. May be called again."""
         if self._loop.is_closed():
             return
         with contextlib.suppress(IsolationError):
-            asyncio.run_coroutine_threadsafe(self._server.close(), self._loop).result()
+            asyncio.run_coroutine_threadsafe(self._stopped(), self._loop).result()
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join()
         self._loop.close()
+
+    async def _stopped(self) -> None:
+        if self._starting is not None and not self._starting.done():  # interrupted: let it clean up after itself
+            self._starting.cancel()
+            await asyncio.wait({self._starting}, timeout=_calling.GRACE)
+        await self._server.close()
 
     async def run(self, work: Work, job: Job, on_event: Callable[[bytes], None]) -> Ended:
         """Run a job in a free slot for that kind of work; when it returns, or is cancelled, the job's tree is gone.
