@@ -61,10 +61,11 @@ DEFAULT = "a default model needs PASSHAT_PROVIDER and PASSHAT_MODEL"
     [
         (None, "openai", {}, f"--provider openai names no model: {CLI}openai --model NAME"),
         ("  ", "openai", {}, "--provider openai names no model"),
-        ("a", None, {}, f"--model a names no provider: {CLI}PROVIDER --model a, or --model PROVIDER/a"),
+        ("a", None, {}, f"--model a names no provider: {CLI}PROVIDER --model NAME, or --model PROVIDER/a"),
         ("a", " ", {}, "--model a names no provider"),
         ("/a", None, {}, "--model /a names no provider"),
-        ("openai/", None, {}, "--model openai/ names no provider"),
+        ("openai/", None, {}, f"--model openai/ names no model: {CLI}PROVIDER --model NAME, or --model openai/NAME"),
+        ("openai/a", "openai", {}, "names openai twice: --model openai/a alone says both"),
         (None, "openai", WHOLE, "--provider openai names no model"),  # no mixing with the environment
         ("a", None, WHOLE, "--model a names no provider"),
         (None, None, {"PASSHAT_PROVIDER": "openai"}, f"PASSHAT_PROVIDER=openai names no model: {DEFAULT}"),

@@ -24,11 +24,15 @@ def selected_model(model: str | None, provider: str | None = None) -> str | None
             return None
         raise ModelSelectionError(f"--provider {by} names no model: a model needs both, --provider {by} --model NAME")
     if by is not None:
+        if name.startswith(f"{by}/"):
+            raise ModelSelectionError(
+                f"--provider {by} --model {name} names {by} twice: --model {name} alone says both"
+            )
         return f"{by}/{name}"
     if not _whole(name):
         raise ModelSelectionError(
-            f"--model {name} names no provider: a model needs both, --provider PROVIDER --model {name}, or "
-            f"--model PROVIDER/{name}"
+            f"--model {name} {_lacks(name)}: a model needs both, --provider PROVIDER --model NAME, or "
+            f"--model {_completed(name, 'PROVIDER')}"
         )
     return name
 
@@ -43,7 +47,8 @@ def whole_model(model: str | None) -> str | None:
     """
     name = _said(model)
     if name is not None and not _whole(name):
-        raise ModelSelectionError(f"model={name!r} names no provider: write PROVIDER/NAME, as 'openai/{name}'")
+        whole = _completed(name, "openai")
+        raise ModelSelectionError(f"model={name!r} {_lacks(name)}: write PROVIDER/NAME, as {whole!r}")
     return name
 
 
@@ -75,3 +80,14 @@ def _said(text: str | None) -> str | None:
 def _whole(name: str) -> bool:
     provider, _, rest = name.partition("/")
     return bool(provider.strip() and rest.strip())
+
+
+def _lacks(name: str) -> str:
+    """What half of a pair doesn't name."""
+    return "names no model" if name.partition("/")[0].strip() and "/" in name else "names no provider"
+
+
+def _completed(name: str, provider: str) -> str:
+    """The whole pair, with a word where a half is lacking."""
+    one, slash, two = (part.strip() for part in name.partition("/"))
+    return f"{one or provider}/{two or 'NAME'}" if slash else f"{provider}/{name}"
