@@ -120,6 +120,8 @@ def _judged(first: Part, report: Report, trials: Sequence[TrialParts]) -> CaseVe
         outcome = "passed" if report.exit_code == ExitCode.FINE else "failed"
         look = f" at look {gate.looks} on this code" if gate.looks > 1 else ""
         headline = f"gate {gate.gate} is {gate.verdict}{look}: {headline}"
+        if gate.looks > 1:
+            headline += f"; {gate.message}"
         explanation = explain(gate, row) if outcome == "failed" else ""
     elif row.missing and row.c == row.n and (first.rule == EVERY or not row.n):
         properties["verdict"] = "incomplete"
