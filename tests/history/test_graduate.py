@@ -72,6 +72,16 @@ def test_writing_needs_a_place_to_move_to_and_a_record(project: Path) -> None:
     assert "--write needs the regression suite" in call(project, "graduate", "eval_life.py::able", "--write").stderr
 
 
+def test_suites_in_the_wrong_order_are_refused_with_the_right_one(project: Path) -> None:
+    done = call(project, "graduate", "eval_life.py::solid", "eval_life.py::able", "--write")
+    assert done.returncode == 2
+    assert "the other way round: passhat graduate eval_life.py::able eval_life.py::solid" in " ".join(
+        done.stderr.split()
+    )
+    alone = call(project, "graduate", "eval_life.py::solid")
+    assert (alone.returncode, "name the capability suite first" in " ".join(alone.stderr.split())) == (2, True)
+
+
 def test_lines_move_with_their_bytes_and_nothing_is_lost(tmp_path: Path) -> None:
     one, two = tmp_path / "one.jsonl", tmp_path / "two.jsonl"
     odd = '{"id": "b",   "input": "ünïcode \\u00e9"}'

@@ -17,6 +17,10 @@ if TYPE_CHECKING:
     from passhat.suite import Suite
 
 
+class WrongOrder(PasshatError):
+    """A regression suite where a capability suite belongs."""
+
+
 class CannotMove(PasshatError):
     """Tasks that aren't lines of a file."""
 
@@ -43,6 +47,7 @@ def command(capability: str, regression: str | None, write: bool, as_json: bool,
     with entrance():
         first = _suite(capability)
         second = None if regression is None else _suite(regression)
+        _check_order(first, second, capability, regression)
         records, runs = _records(first, root, numbers)
         fallen: tuple[TaskRecord, ...] = ()
         if second is not None:
@@ -71,6 +76,15 @@ def _suite(path: str) -> Suite:
     if len(suites) > 1:
         raise NoSuite(f"{path} holds several suites; name one: {', '.join(each.address for each in suites)}")
     return suites[0].suite
+
+
+def _check_order(first: Suite, second: Suite | None, capability: str, regression: str | None) -> None:
+    if first.kind != "regression":
+        return
+    way = f"name the capability suite first: passhat graduate PATH::CAPABILITY {capability}"
+    if second is not None and second.kind == "capability":
+        way = f"the other way round: passhat graduate {regression} {capability}"
+    raise WrongOrder(f"suite {first.name!r} is a regression suite, and tasks graduate from a capability suite; {way}")
 
 
 def _records(
