@@ -172,6 +172,7 @@ def test_judges_record_without_failing_and_fail_below_a_threshold(pytester: pyte
     ("options", "message"),
     [
         ("judges=len", "must be a list of graders"),
+        ("judges=5", "must be a list of graders"),
         ("judges=['nice']", "a judge is a function"),
         ("judges=[len], threshold=2", "must be a number in 0..1"),
         ("threshold=0.5", "there are none"),

@@ -328,3 +328,25 @@ def test_a_session_without_trials_loads_four_modules_and_nothing_heavy(pytester:
         "passhat.pytest_plugin._fixtures",
         "passhat.pytest_plugin._keys",
     ]
+
+
+def test_a_trial_that_leaves_the_process_fails_and_the_session_goes_on(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(
+        """
+        import os
+        import pytest
+
+        REAL = os._exit
+
+        @pytest.mark.trials(6, gate="pass@1 >= 0.5", simulated=True)
+        def test_leaves():
+            os._exit(0)
+
+        def test_after():
+            assert os._exit is REAL
+        """
+    )
+    result = pytester.runpytest_subprocess()
+    assert result.ret == 1
+    result.stdout.fnmatch_lines(["*would have ended the whole process*"])
+    assert result.parseoutcomes()["passed"] == 1

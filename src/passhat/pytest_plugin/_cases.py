@@ -178,8 +178,26 @@ def select(config: pytest.Config, items: list[pytest.Item]) -> None:
         kept[item] = None
     if dropped:
         config.hook.pytest_deselected(items=dropped)
-    items[:] = kept
+    items[:] = _without_unreachable(config, kept)
     _skip_what_costs(config, items)
+
+
+def _without_unreachable(config: pytest.Config, items: Iterable[pytest.Item]) -> list[pytest.Item]:
+    """The items without the cases whose gate ``--trials N`` puts out of reach: each is an error of the collection.
+
+    Only here is it known which tests are selected: one that isn't mustn't keep the others from running.
+    """
+    kept = []
+    for item in items:
+        case: Case | None = item.stash.get(CASE, None)
+        trial = item.stash.get(TRIAL, None)
+        mark = case.mark if case is not None else None if trial is None or trial.alone else trial.case.mark
+        if mark is None or not mark.unreachable:
+            kept.append(item)
+        elif case is not None:
+            problem = CollectErrorRepr(f"{case.name}: --trials {mark.n}: {mark.unreachable}")
+            config.hook.pytest_collectreport(report=pytest.CollectReport(case.name, "failed", problem, []))
+    return kept
 
 
 def _named(config: pytest.Config, trial: ItemTrial) -> bool:

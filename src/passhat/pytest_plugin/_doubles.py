@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 import pytest
 
-from passhat.facts import Transcript, derive_seed
+from passhat.facts import ModelCall, Transcript, derive_seed
 from passhat.pytest_plugin._environment import for_subprocess, gateway_of, host_environment, point_at
 from passhat.pytest_plugin._keys import ENVIRONMENT, EVIDENCE, FAILED, TRIAL
 from passhat.pytest_plugin._refusing import SIMULATED, UNASKED, Refusing
@@ -108,7 +108,8 @@ class Faux(PytestTrial):
             return f"the script was not used up; nothing asked for: {', '.join(unused)}"
         if not self._session.calls:
             return ""
-        unmet = [call.error or "" for call in self.transcript.model_calls if call.refused == "script"]
+        calls = [event for event in self.transcript.events if isinstance(event, ModelCall)]
+        unmet = [call.error or "" for call in calls if call.refused == "script"]
         if not unmet:
             return ""
         count = "a request" if len(unmet) == 1 else f"{len(unmet)} requests"

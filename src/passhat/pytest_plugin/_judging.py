@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import re
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -22,6 +23,9 @@ if TYPE_CHECKING:
     from passhat.trial import FinishedTrial, JudgeModel
 
 Judge = Callable[..., Any]
+
+_OWN_THRESHOLD = re.compile(r"scored \S+, below the threshold \S+")
+_EPSILON = 1e-9  # what a score may lack of its threshold: 0.1 + 0.7 reaches 0.8
 
 
 class Judged(msgspec.Struct, frozen=True):
@@ -84,12 +88,20 @@ def _graded(
                 model = None if bench is None else bench.model
                 grade = run_grader(judge, _finished(trial, case, closing, model), name=name)
             grade = grade if bench is None else bench.billed(grade)
-        if threshold is None:
-            yield msgspec.structs.replace(grade, role=Role.ADVISORY)
-        elif grade.score_value is None:
-            yield msgspec.structs.replace(grade, role=Role.REQUIRED)
-        else:
-            yield msgspec.structs.replace(grade, role=Role.REQUIRED, passed=grade.score_value >= threshold)
+        yield _held(grade, judge, threshold)
+
+
+def _held(grade: Grade, judge: Judge, threshold: float | None) -> Grade:
+    """The grade held against the marker's threshold, which stands in its name: a judge may have several.
+
+    What a judge that returns a bare number says of its own threshold is left out, since that decides nothing here.
+    """
+    reason = "" if _OWN_THRESHOLD.fullmatch(grade.reason) else grade.reason
+    if threshold is None:
+        return msgspec.structs.replace(grade, role=Role.ADVISORY, reason=reason)
+    name, score = f"{grade.name} >= {threshold:g}", grade.score_value
+    passed = grade.passed if score is None else score >= threshold - _EPSILON
+    return msgspec.structs.replace(grade, role=Role.REQUIRED, passed=passed, reason=reason, name=name)
 
 
 def _finished(trial: PytestTrial, case: str, closing: contextlib.ExitStack, judge: JudgeModel | None) -> FinishedTrial:
@@ -112,7 +124,8 @@ def _why(grades: Sequence[Grade], threshold: float | None) -> str:
     for passed in (False, None):
         for grade in grades:
             if grade.passed is passed and grade.role is not Role.ADVISORY:
+                name = grade.name.removesuffix(f" >= {threshold:g}")
                 score = "" if grade.score_value is None else f" scored {grade.score_value:.2f}, needs {threshold:g}"
                 said = grade.error or grade.reason
-                return f"judge {grade.name}{score}{': ' if said else ''}{said}"
+                return f"judge {name}{score}{': ' if said else ''}{said}"
     return ""

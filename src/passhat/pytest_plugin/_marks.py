@@ -27,6 +27,7 @@ class TrialsMark:
     judges: tuple[Callable[..., Any], ...] = ()
     threshold: float | None = None
     arms: str | None = None
+    unreachable: str = ""  # why ``--trials N`` leaves too few trials for the gate
 
     @property
     def rule(self) -> str:
@@ -72,26 +73,27 @@ def _checked(mark: pytest.Mark, forced: str | None) -> TrialsMark:
     if arms is not None and (not isinstance(arms, str) or not arms.isidentifier()):
         raise _Wrong(f"arms={arms!r}: must be the name of a parameter of the test")
     judges, threshold = _judges(given.get("judges", ()), given.get("threshold"))
-    gate, every = _gate(given.get("gate", EVERY), n)
+    gate, every = _gate(given.get("gate", EVERY))
+    possible = None if gate is None else gate_feasibility(gate, tasks=1, trials=n)
+    unreachable = "" if possible is None or possible.possible else possible.message
+    if unreachable and forced is None:
+        raise _Wrong(unreachable)
     simulated = simulated or simulation is not None
-    return TrialsMark(n, gate, every, simulated, undecided, simulation, judges, threshold, arms)
+    return TrialsMark(n, gate, every, simulated, undecided, simulation, judges, threshold, arms, unreachable)
 
 
-def _gate(asked: Any, n: int) -> tuple[Gate | None, bool]:
+def _gate(asked: Any) -> tuple[Gate | None, bool]:
     """The gate, and whether every trial must pass."""
     if asked is None or asked == EVERY:
         return None, asked is not None
     gate = asked if isinstance(asked, Gate) else Gate.parse(asked)
     if gate.of != "these tasks":
         raise _Wrong(f"gate {str(gate)!r}: one test is one task; leave out 'of {gate.of}'")
-    possible = gate_feasibility(gate, tasks=1, trials=n)
-    if not possible.possible:
-        raise _Wrong(possible.message)
     return gate, False
 
 
 def _judges(judges: Any, threshold: Any) -> tuple[tuple[Callable[..., Any], ...], float | None]:
-    if callable(judges) or isinstance(judges, str):
+    if not isinstance(judges, list | tuple):
         raise _Wrong(f"judges={judges!r}: must be a list of graders, as in judges=[{getattr(judges, '__name__', '…')}]")
     for judge in judges:
         if not callable(judge):

@@ -15,6 +15,7 @@ from passhat.pytest_plugin._keys import CASE, EVIDENCE
 from passhat.pytest_plugin._parts import FAILURES, Kind, Part, classify
 from passhat.pytest_plugin._seeding import reseed, sets_up
 from passhat.pytest_plugin._short import short_name
+from passhat.running import no_exit
 
 
 class Running:
@@ -93,7 +94,8 @@ class Running:
             reseed(seed + 1)
             trial.running = True
             try:
-                body()
+                with no_exit():
+                    body()
                 _nothing_left(item)
             except AssertionError:
                 trial.judged = judge_trial(item, trial.case)

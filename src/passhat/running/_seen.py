@@ -21,8 +21,7 @@ class Seen:
     def add(self, transcript: Transcript) -> None:
         """Look through one trial's events."""
         for call in transcript.model_calls:
-            if call.source != "unseen":  # refused before anybody could answer
-                self._sources.add(cast(ModelSource, call.source))
+            self._sources.add(cast(ModelSource, call.source))
             if call.model_reported:
                 self._models[f"{call.model_reported}@{call.fingerprint or ''}".rstrip("@")] += 1
             for name, value in call.settings.items():
