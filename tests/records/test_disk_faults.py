@@ -10,7 +10,16 @@ from pathlib import Path
 import pytest
 
 from passhat.facts import Manifest, Transcript, TrialRecord
-from passhat.records import RecordError, RunChanged, RunReader, RunWriter, WritePoint, open_for_resume
+from passhat.records import (
+    RecordError,
+    RunChanged,
+    RunReader,
+    RunWriter,
+    WorkspaceStore,
+    WritePoint,
+    archive_name,
+    open_for_resume,
+)
 
 Create = Callable[..., RunWriter]
 Make = Callable[..., TrialRecord]
@@ -109,6 +118,27 @@ def test_a_failing_sync_stops_the_writer(create: Create, make_record: Make, monk
             writer.sync()
     with pytest.raises(RecordError, match="the disk reported an input/output error"):
         writer.append(make_record("b"))
+
+
+def test_an_archive_that_cannot_be_written_is_named_and_not_the_workspace_it_is_of(
+    create: Create, tmp_path: Path
+) -> None:
+    resource = pytest.importorskip("resource")
+    writer = create()
+    tree = tmp_path / "workspace"
+    tree.mkdir()
+    (tree / "answer.txt").write_bytes(os.urandom(9000))
+    store = WorkspaceStore(writer.path, max_bytes=1 << 20)
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1000, before[1]))
+    try:
+        with pytest.raises(RecordError) as raised:
+            store.keep(tree, task="a", trial=0, passed=False)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    assert raised.value.path == writer.path / "workspaces" / archive_name("a", 0)
+    assert raised.value.problem == "the file has reached the largest size allowed"
+    assert raised.value.advice == f"The workspace wasn't kept; records are safe. Then: passhat resume {writer.run_id}"
 
 
 def test_a_vanished_directory_is_named(create: Create, make_record: Make) -> None:

@@ -161,7 +161,7 @@ def test_who_hangs_is_a_timeout_whatever_it_does_against_it(ends: dict[str, Tria
     assert (ends[deed].status, ends[deed].passed) == (Status.TIMEOUT, False)
     error = ends[deed].error
     assert error is not None
-    assert error.message == "timed out after 2000ms"
+    assert error.message == "timed out after 2.0 s"
 
 
 @pytest.mark.parametrize(

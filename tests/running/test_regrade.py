@@ -19,6 +19,7 @@ from passhat import Grade, Limits, Status, Suite, Task, Trial
 from passhat.facts import TrialRecord
 from passhat.graders import grader
 from passhat.records import RunReader
+from passhat.reporting import render_regraded
 from passhat.running import Flip, GradeChange, NotJudged, Regraded, RegradeInterrupted, Run, RunError
 from passhat.suite import discover
 
@@ -352,6 +353,40 @@ SUITE = """
     suite = Suite("apart", tasks=[Task(f"t{i}", input=i) for i in range(3)], prepare=prepare, agent=agent,
                   graders=[state, small], trials=2, concurrency=2)
 """
+
+
+USES_A_RULE = """
+    import rule
+    from passhat import Suite, Task
+
+    def judged(trial):
+        return rule.holds(trial.output)
+
+    suite = Suite("ruled", tasks=[Task("a", input="x")], agent="its_agent:answer", graders=[judged])
+"""
+
+
+@pytest.mark.parametrize("isolation", ["process", "inline"])
+def test_a_changed_file_that_graders_call_is_named_though_their_own_source_is_the_same(
+    run_file: Callable[..., Run], isolation: str
+) -> None:
+    beside = {
+        "rule.py": "def holds(x):\n    return x == 'x'\n",
+        "its_agent.py": "def answer(trial):\n    return 'x'\n",
+    }
+    run = run_file(USES_A_RULE, beside=beside)
+    folder = run.path.parents[2]
+    suite = discover(folder / "eval_here.py")[0].suite
+    assert passhat.regrade(run.path, suite, isolation=isolation).files_changed == ()
+    for name in beside:
+        (folder / name).write_text((folder / name).read_text().replace("'x'", "'y'"))
+    found = passhat.regrade(run.path, discover(folder / "eval_here.py")[0].suite, isolation=isolation)
+    assert found.graders == {"judged": "same"}
+    names = [Path(name).name for name in found.files_changed]
+    assert "rule.py" in names
+    assert isolation == "inline" or names == ["rule.py"]  # no agent runs: its files decide nothing
+    assert "changed files that grading imports: " in render_regraded(found)
+    assert found.judged == 1
 
 
 def test_processes_apart_judge_again_without_importing_the_agent(run_file: Callable[..., Run]) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable
@@ -184,6 +186,31 @@ def test_a_module_that_git_does_not_have_yet_is_changed_code(tmp_path: Path) -> 
             assert states[-1] == project_of(tmp_path)[1]
     assert [state is not None and state.dirty for state in states] == [False, True, True, True, True]
     assert len({state.changes for state in states if state is not None}) == 5
+
+
+@pytest.mark.parametrize(
+    ("fails", "dirty"), [("status", None), ("ls-files", None), ("diff", True), ("status ls-files", None)]
+)
+def test_what_git_cannot_say_is_unknown_and_never_clean(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fails: str, dirty: bool | None
+) -> None:
+    real = shutil.which("git")
+    repository, shadow = tmp_path / "project", tmp_path / "bin"
+    for folder in (repository, shadow):
+        folder.mkdir()
+    identity = ["-c", "user.name=n", "-c", "user.email=e@example.org", "-c", "commit.gpgsign=false"]
+    (repository / "a").write_text("1")
+    for words in (["init"], ["add", "a"], ["commit", "-m", "m"]):
+        subprocess.run(["git", "-C", str(repository), *identity, *words], check=True, capture_output=True)
+    if dirty:
+        (repository / "a").write_text("2")
+    (shadow / "git").write_text(f'#!/bin/sh\ncase " {fails} " in *" $3 "*) exit 128;; esac\nexec {real} "$@"\n')
+    (shadow / "git").chmod(0o700)
+    monkeypatch.setenv("PATH", str(shadow), prepend=os.pathsep)
+    state = project_of(repository)[1]
+    assert state is not None
+    assert (state.dirty, state.changes) == (dirty, "")
+    assert state.name == state.commit + ("+" if dirty else "?")
 
 
 def test_a_machine_without_git_has_no_git_state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -47,6 +47,9 @@ def test_a_sync_agent_may_return_an_awaitable(only_trial: Only) -> None:
     assert only_trial(lambda trial: later(), graders=[exact()]).output == "a"
 
 
+WORDS = {SystemExit: "sys.exit() was called", KeyboardInterrupt: "raised as if Ctrl-C had been pressed"}
+
+
 class Odd(BaseException):
     """Neither an Exception nor one of Python's own."""
 
@@ -76,6 +79,7 @@ def test_whatever_an_agent_raises_fails_its_trial_and_the_run_goes_on(
     first, second = run.trials()
     assert (first.status, first.passed, first.score) == (Status.AGENT_ERROR, False, 0.0)
     assert first.error is not None
+    assert first.error.message == WORDS.get(error, first.error.message)
     assert second.passed is True
     assert run.manifest.state == "finished"
 
@@ -151,7 +155,7 @@ def test_a_sync_agent_that_overruns_never_holds_the_run(only_trial: Only, releas
     record = only_trial(lambda trial: released.wait(60), graders=[exact()], limits=Limits(seconds=0.02))
     assert (record.status, record.passed) == (Status.TIMEOUT, False)
     assert record.error is not None
-    assert record.error.message == "timed out after 20ms"
+    assert record.error.message == "timed out after 20 ms"
     assert "still running" in record.notes[0]
 
 
@@ -248,7 +252,7 @@ def test_a_prepare_that_overruns_its_own_deadline_is_an_error_of_the_environment
     record = only_trial(answers, prepare=lambda trial: released.wait(60), limits=limits, retries=0)
     assert record.status is Status.ENVIRONMENT_ERROR
     assert record.error is not None
-    assert record.error.message == "prepare timed out after 20ms"
+    assert record.error.message == "prepare timed out after 20 ms"
 
 
 def test_an_async_prepare_is_awaited(only_trial: Only) -> None:

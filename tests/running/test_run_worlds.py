@@ -289,7 +289,7 @@ def test_a_grader_that_overruns_is_an_error_and_the_next_one_still_runs(only_tri
     record = only_trial(lambda trial: 1, graders=graders, limits=Limits(grade_seconds=0.05))
     released.set()
     assert record.status is Status.GRADER_ERROR
-    assert [grade.error for grade in record.grades] == ["TimeoutError: the grader timed out after 50ms"] * 2 + [None]
+    assert [grade.error for grade in record.grades] == ["TimeoutError: the grader timed out after 50 ms"] * 2 + [None]
     assert [grade.name for grade in record.grades] == ["slow", "never", "lambda"]
 
 

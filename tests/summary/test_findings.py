@@ -94,6 +94,7 @@ CASES: list[tuple[str, Mapping[str, str], dict[str, Any], str | None]] = [
     ("incomplete-record", {"a": "+"}, {"model_source": "scripted"}, None),
     ("uncommitted-changes", {"a": "+"}, {"git": GitState("0123456789abcdef", True)}, "note"),
     ("uncommitted-changes", {"a": "+"}, {"git": GitState("0123456789abcdef", False)}, None),
+    ("uncommitted-changes", {"a": "+"}, {"git": GitState("0123456789abcdef", None)}, "note"),
     ("resumed", {"a": "+"}, {"resumed": 2}, "note"),
     ("missing-trials", {"a": "+?"}, {}, "warning"),
     ("missing-trials", {"a": "+-"}, {}, None),
@@ -123,7 +124,10 @@ def test_an_outage_of_a_judge_after_which_only_failures_are_known_is_said(
 ) -> None:
     """In task b the judge failed: where code failed the trial too, it stays a failure, and the others go missing."""
     records = [trial("a", i, i < 3) for i in range(4)]
-    records += [trial("b", i, first if i == 0 else None, status=Status.GRADER_ERROR) for i in range(4)]
+    grades = (Grade(first, name="code"), Grade(None, name="kind", error="down"))
+    status = Status.COMPLETED if first is False else Status.GRADER_ERROR
+    records += [trial("b", 0, first, status=status, grades=grades)]
+    records += [trial("b", i, None, status=Status.GRADER_ERROR, grades=grades[1:]) for i in range(1, 4)]
     report = report_of({}, records=records, options={"missing": missing}, trials=4)
     finding = found(report, "one-sided")
     assert (finding is not None) is said

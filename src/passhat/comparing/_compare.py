@@ -238,7 +238,7 @@ def _facts(name: str, report: Report) -> ArmFacts:
         started=run.started,
         model=run.model_requested or ", ".join(models) or None,
         model_source=run.model_source,
-        commit=None if run.git is None else run.git.commit + "+" * run.git.dirty,
+        commit=None if run.git is None else run.git.name,
         tasks=report.tasks,
         trials=report.trials.counted,
         missing=report.trials.missing,

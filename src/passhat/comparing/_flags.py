@@ -52,7 +52,7 @@ def _flags(before: Report, after: Report, pairs: Pairs, lift: Lift | None, judge
 
 def _commits(report: Report) -> str | None:
     git = report.run.git
-    return None if git is None or git.dirty else git.commit
+    return None if git is None or git.dirty is not False else git.commit
 
 
 def _tension(lift: Lift, judge: Judge) -> Iterator[Finding]:

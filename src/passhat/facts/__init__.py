@@ -16,6 +16,7 @@ from passhat.facts._events import (
     ToolOffer,
     ToolRun,
 )
+from passhat.facts._durations import duration
 from passhat.facts._exceptions import message_of, traceback_of
 from passhat.facts._grades import Grade, Role, Verdict, decide
 from passhat.facts._groups import grouped, interleaved
@@ -23,7 +24,7 @@ from passhat.facts._json import NotJSON, as_json, canonical_json, digest
 from passhat.facts._judged import Judged, JudgeSample
 from passhat.facts._labels import Fault, Label, can_be_drawn_with, is_about, standing
 from passhat.facts._limits import RUN_LIMITS, Limits
-from passhat.facts._manifest import FELL_BACK, SCHEMA, Damage, GitState, Manifest, ModelSource, TaskCount
+from passhat.facts._manifest import FELL_BACK, NO_MODEL, SCHEMA, Damage, GitState, Manifest, ModelSource, TaskCount
 from passhat.facts._metric_values import MetricValue
 from passhat.facts._seeds import derive_seed
 from passhat.facts._status import RULES, Counts, Grading, Status, StatusRule
@@ -34,6 +35,7 @@ from passhat.facts._usage import Usage
 
 __all__ = [
     "FELL_BACK",
+    "NO_MODEL",
     "RULES",
     "RUN_LIMITS",
     "SCHEMA",
@@ -84,6 +86,7 @@ __all__ = [
     "decide",
     "derive_seed",
     "digest",
+    "duration",
     "grouped",
     "interleaved",
     "is_about",

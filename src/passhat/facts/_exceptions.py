@@ -9,8 +9,17 @@ _TRACEBACK = 4000
 
 
 def message_of(error: BaseException) -> str:
-    """The exception's text, bounded."""
+    """The exception's text, bounded; in words where the interpreter has none.
+
+    >>> message_of(ValueError("no such order")), message_of(SystemExit(0)), message_of(SystemExit())
+    ('no such order', 'sys.exit(0) was called', 'sys.exit() was called')
+    """
     try:
+        if isinstance(error, SystemExit):
+            code = "" if error.code is None else repr(error.code)
+            return f"sys.exit({code}) was called"[:_MESSAGE]
+        if isinstance(error, KeyboardInterrupt) and not str(error):
+            return "raised as if Ctrl-C had been pressed"
         return str(error)[:_MESSAGE]
     except Exception:
         return f"<{type(error).__name__} whose text can't be made>"

@@ -10,6 +10,7 @@ from passhat.facts._limits import Limits
 from passhat.facts._metric_values import MetricValue
 from passhat.facts._usage import Usage
 
+NO_MODEL = "none"  # the model of a suite whose agent asks none
 ModelSource = Literal["scripted", "simulated", "replayed", "live", "mixed", "unseen"]
 FELL_BACK = "each trial started a fresh interpreter, because "
 """How the note of `Manifest.isolation_notes` begins that says why no process was kept warm; the reason follows."""
@@ -17,14 +18,19 @@ SCHEMA = 1
 
 
 class GitState(msgspec.Struct, frozen=True):
-    """The commit of the project under test; ``dirty`` when the working tree differed from it.
+    """The commit of the project under test; ``dirty`` when the working tree differed from it, None when git can't tell.
 
     ``changes`` is a hash of how it differed; empty when it didn't, or when that isn't known.
     """
 
     commit: str
-    dirty: bool
+    dirty: bool | None
     changes: str = ""
+
+    @property
+    def name(self) -> str:
+        """The commit, with "+" when the tree differed from it and "?" when that isn't known."""
+        return self.commit + ("?" if self.dirty is None else "+" * self.dirty)
 
 
 class TaskCount(msgspec.Struct, frozen=True):

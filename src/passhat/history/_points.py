@@ -74,8 +74,8 @@ def point(found: Found, arm: str, level: float, stale: str) -> Point:
 
 
 def commit_of(run: Manifest) -> str | None:
-    """The commit, with "+" when the tree was dirty."""
-    return None if run.git is None else run.git.commit + "+" * run.git.dirty
+    """The commit, with "+" when the tree was dirty and "?" when git couldn't say."""
+    return None if run.git is None else run.git.name
 
 
 def stale_against(run: Manifest, newest: Manifest) -> str:

@@ -14,7 +14,7 @@ from typing import Any, NoReturn, Protocol
 
 import msgspec
 
-from passhat.facts import ErrorInfo, NotJSON, as_json
+from passhat.facts import ErrorInfo, NotJSON, as_json, message_of
 from passhat.isolation._contract import JobOrder
 from passhat.isolation._frames import Framing, Kind
 
@@ -123,7 +123,7 @@ def _leave(code: int) -> NoReturn:
 def describe(error: BaseException, kind: str) -> ErrorInfo:
     """An exception as data: its type, its words, and where it came from (bounded)."""
     try:
-        message = str(error)
+        message = message_of(error) if isinstance(error, SystemExit | KeyboardInterrupt) else str(error)
     except Exception:
         message = f"(its text can't be had: {type(error).__name__}.__str__ raised)"
     if isinstance(error, NotJSON):

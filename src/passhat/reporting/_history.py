@@ -61,7 +61,7 @@ def _runs(page: Page, history: History, shown: tuple[Point, ...]) -> None:
 def _row(point: Point, *, arms: bool, commits: bool, models: bool, hosts: bool) -> list[Cell]:
     cells: list[Cell] = [point.started[:16].replace("T", " ") or clean(point.run, 16)]
     cells += [clean(point.arm, 60)] * arms
-    commit = "" if point.commit is None else point.commit[:7] + "+" * point.commit.endswith("+")
+    commit = "" if point.commit is None else point.commit[:7] + point.commit[-1:] * point.commit.endswith(("+", "?"))
     cells += [commit] * commits
     cells += [clean(_model(point), 60)] * models
     cells += [clean(point.host, 60)] * hosts
@@ -82,7 +82,8 @@ def _model(point: Point) -> str:
     if point.model:
         return point.model
     names = {name.partition("@")[0] for name in point.models_reported}
-    return ", ".join(sorted(names)) or point.model_source
+    source = "unseen" if point.model_source == "live" else point.model_source  # live only until the run has finished
+    return ", ".join(sorted(names)) or source
 
 
 def _changes(page: Page, changes: Changes, title: str) -> None:

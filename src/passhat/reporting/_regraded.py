@@ -53,15 +53,19 @@ def _head(page: Page, regraded: Regraded) -> None:
     parts += [f"{regraded.without:,} that no grader looks at"] * bool(regraded.without)
     page.line(", ".join(parts))
     for word, style in (("changed", WARN), ("new", WARN), ("gone", WARN), ("same", DIM), ("kept", DIM)):
-        names = [clean(name, 100) for name, found in regraded.graders.items() if found == word]
+        names = [clean(name, 100) for name, said in regraded.graders.items() if said == word]
         if names:
             about = " (grades of the run)" if word == "kept" else ""
             page.line((f"{word}{about}: ", style), ", ".join(names), indent=2, hang=4)
-    if regraded.other_answers:
-        tasks = ", ".join(clean(task, 60) for task in regraded.other_answers[:_REASONS])
-        more = len(regraded.other_answers) - _REASONS
-        rest = f" and {more} more" if more > 0 else ""
-        page.line(("another expected answer: ", WARN), f"{tasks}{rest}", indent=2, hang=4)
+    for words, found in (
+        ("changed files that grading imports: ", regraded.files_changed),
+        ("another expected answer: ", regraded.other_answers),
+    ):
+        if found:
+            more = len(found) - _REASONS
+            rest = f" and {more} more" if more > 0 else ""
+            shown = ", ".join(clean(each, 60) for each in found[:_REASONS])
+            page.line((words, WARN), f"{shown}{rest}", indent=2, hang=4)
     if regraded.judge_models != regraded.judge_models_then:
         then, now = (
             ", ".join(map(clean, names)) or "none" for names in (regraded.judge_models_then, regraded.judge_models)

@@ -7,6 +7,8 @@ import re
 import unicodedata
 from collections.abc import Iterator, Sequence
 
+from passhat.facts import duration
+
 _JOINERS = "\u200c\u200d"  # needed by some scripts and by emoji, where they stand between two of their signs
 _HIDDEN = "\u034f\u115f\u1160\u3164\uffa0"  # letters and marks that show nothing
 _MOST_MARKS = 8  # on one letter: no script needs more, and a heap of them covers other lines
@@ -107,16 +109,7 @@ def seconds(value: float | None) -> str:
     >>> seconds(0.034), seconds(12.34), seconds(125), seconds(7325), seconds(None)
     ('34 ms', '12.3 s', '2 min 05 s', '2 h 02 min', '–')
     """
-    if value is None:
-        return "–"
-    if value < 0.9995:
-        return f"{value * 1000:.0f} ms"
-    if value < 59.95:
-        return f"{value:.1f} s"
-    whole = round(value)
-    if whole < 3600:
-        return f"{whole // 60} min {whole % 60:02d} s"
-    return f"{whole // 3600} h {whole % 3600 // 60:02d} min"
+    return "–" if value is None else duration(value)
 
 
 def tokens(value: float | None) -> str:

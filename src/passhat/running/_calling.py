@@ -17,15 +17,18 @@ from collections.abc import Awaitable, Callable
 from queue import SimpleQueue
 from typing import Any
 
+from passhat.facts import duration
+
 GRACE = 1.0  # seconds that a cancelled async call gets to end
 
 
 class DeadlinePassed(Exception):
-    """The deadline of a call has passed; ``milliseconds`` is how long it was given."""
+    """The deadline of a call has passed; ``milliseconds`` is how long it was given, ``words`` say so in a run."""
 
     def __init__(self, seconds: float) -> None:
         self.milliseconds = max(1, round(seconds * 1000))
-        super().__init__(f"timed out after {self.milliseconds}ms")
+        self.words = f"timed out after {duration(self.milliseconds / 1000)}"
+        super().__init__(f"timed out after {self.milliseconds}ms")  # as `evaluate` says it
 
 
 class Raised(Exception):

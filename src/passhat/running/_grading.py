@@ -149,7 +149,7 @@ async def grade_all(
                 thread = thread or TrialThread("passhat-grader")
                 grades.append(await within(thread.submit(grade_one, grader, final, name, judge), seconds))
         except DeadlinePassed as late:
-            grades.append(no_grade(grader, name, f"TimeoutError: the grader {late}"))
+            grades.append(no_grade(grader, name, f"TimeoutError: the grader {late.words}"))
             if thread is not None:
                 thread.close()
                 thread = None

@@ -109,30 +109,38 @@ def project_of(folder: Path) -> tuple[Path, GitState | None]:
     root, commit = Path(top.strip()), _git(folder, "rev-parse", "HEAD")
     if not commit:
         return root, None
-    tracked = _git(root, "status", "--porcelain", "--untracked-files=no").strip()
-    changes = digest(_git(root, "diff", "HEAD", "--no-ext-diff", "--no-color")) if tracked else ""
+    dirty, changes = _differs(root)
+    return root, GitState(commit.strip(), dirty, changes)
+
+
+def _differs(root: Path) -> tuple[bool | None, str]:
+    """Whether a repository's tree differs from its commit, and a hash of how; None and empty for what isn't known."""
+    tracked = _git(root, "status", "--porcelain", "--untracked-files=no")
+    untracked = _git(root, "ls-files", "-z", "--others", "--exclude-standard", "--", "*.py")
+    known = [] if untracked is None else sorted(name for name in untracked.split("\0") if name)
+    if tracked is None or untracked is None:
+        return True if tracked or known else None, ""
+    if not (tracked.strip() or known):
+        return False, ""
+    diff = _git(root, "diff", "HEAD", "--no-ext-diff", "--no-color") if tracked.strip() else ""
+    if diff is None or (tracked.strip() and not diff):
+        return True, ""
     try:
-        new = [(name, _hash(root / name)) for name in _new_modules(root)]
+        new = [(name, _hash(root / name)) for name in known]
     except OSError:
-        return root, GitState(commit.strip(), dirty=True)  # what was run isn't known
-    if new:
-        changes = digest([changes, new])
-    return root, GitState(commit.strip(), bool(changes), changes)
+        return True, ""
+    changes = digest(diff) if diff else ""
+    return True, digest([changes, new]) if new else changes
 
 
-def _new_modules(root: Path) -> list[str]:
-    """Python files of a repository that git neither has nor ignores."""
-    return sorted(_git(root, "ls-files", "-z", "--others", "--exclude-standard", "--", "*.py").split("\0"))[1:]
-
-
-def _git(folder: Path, *words: str) -> str:
-    """What git says; empty when it can't be asked."""
+def _git(folder: Path, *words: str) -> str | None:
+    """What git says; None when it can't be asked or fails."""
     try:
         done = subprocess.run(
             ["git", "-C", str(folder), *words], capture_output=True, text=True, timeout=10, check=True
         )
     except (OSError, subprocess.SubprocessError, ValueError):
-        return ""
+        return None
     return done.stdout
 
 

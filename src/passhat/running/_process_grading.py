@@ -66,7 +66,7 @@ class ProcessGrading:
 
     def _why(self, ended: Ended) -> str:
         if ended.kind == "timeout" and ended.phase != "import":
-            return f"TimeoutError: the grader {DeadlinePassed(self.trial.world.limits.grade_seconds or 0.0)}"
+            return f"TimeoutError: the grader {DeadlinePassed(self.trial.world.limits.grade_seconds or 0.0).words}"
         return f"the grader's process ended without its grade: {ended.reason}"
 
     def _job(self) -> Job:

@@ -26,7 +26,7 @@ def same_code(run: Manifest) -> tuple[str, ...] | None:
     files = digest(sorted(run.files.items())) if run.files else ""
     if run.git is None:
         return ("", "", files) if files else None
-    if not run.git.dirty:
+    if run.git.dirty is False:
         return run.git.commit, "", ""
     changes = run.git.changes or files
     return (run.git.commit, changes, "") if changes else None

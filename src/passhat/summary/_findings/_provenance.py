@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from datetime import UTC, datetime
 
+from passhat.facts import NO_MODEL
 from passhat.summary._findings._evidence import Evidence, count, named
 from passhat.summary._report import Finding
 
@@ -66,7 +67,7 @@ def alias(evidence: Evidence) -> Iterator[Finding]:
 def stale(evidence: Evidence) -> Iterator[Finding]:
     """A result describes a model at a time."""
     when = _date(evidence.manifest.ended or evidence.manifest.started)
-    if when is None or not evidence.real:
+    if when is None or not evidence.real or evidence.manifest.model_requested == NO_MODEL:
         return
     days = (evidence.now - when).days
     pinned = _DATED.search(evidence.manifest.model_requested or "") is not None
@@ -108,12 +109,12 @@ def incomplete_record(evidence: Evidence) -> Iterator[Finding]:
 def dirty_tree(evidence: Evidence) -> Iterator[Finding]:
     """The commit isn't what ran."""
     git = evidence.manifest.git
-    if git is not None and git.dirty:
-        yield Finding(
-            "uncommitted-changes",
-            "note",
-            f"The project differed from commit {git.commit[:10]} when this ran: the commit alone won't reproduce it",
-        )
+    if git is None or git.dirty is False:
+        return
+    commit = git.commit[:10]
+    said = f"The project differed from commit {commit} when this ran: the commit alone won't reproduce it"
+    unknown = f"Whether the project differed from commit {commit} when this ran isn't known: git didn't answer"
+    yield Finding("uncommitted-changes", "note", said if git.dirty else unknown)
 
 
 def resumed(evidence: Evidence) -> Iterator[Finding]:
