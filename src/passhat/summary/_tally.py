@@ -6,7 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
 
-from passhat.facts import RULES, Counts, Grade, Manifest, Status, TrialRecord
+from passhat.facts import RULES, Counts, Grade, Manifest, Role, Status, TrialRecord
 from passhat.records import NOT_JUDGED
 from passhat.summary._report import Example, MissingPolicy
 from passhat.summary._spend import Spend
@@ -218,9 +218,9 @@ class Tally:
         self.not_regraded += any(note.startswith(NOT_JUDGED) for note in record.notes)
         passed = self._judge(record)
         task.see(record.trial, passed)
-        if record.status is Status.GRADER_ERROR:
+        if any(grade.error is not None and grade.role is not Role.ADVISORY for grade in record.grades):
             task.failed_anyway += passed is False
-            task.ungraded += passed is None
+        task.ungraded += passed is None and record.status is Status.GRADER_ERROR
         if (record.task, record.trial) in self._watch:
             self.watched[record.task, record.trial] = passed, record.started
         task.see_score(passed, record.score)
