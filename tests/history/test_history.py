@@ -177,6 +177,8 @@ def test_a_run_whose_writer_was_killed_was_interrupted_and_is_a_look(tmp_path: P
     assert [point.state for point in found.runs] == ["interrupted", "finished", "finished"]
     assert [entry.manifest.state for entry in list_runs(tmp_path) if entry.manifest][-1] == "interrupted"
     assert (len(found.reruns[0].runs), found.reruns[0].gates[0].looks) == (2, 2)
+    record(tmp_path, [6] * 8, 6, day=4, model_source="unseen", **same)
+    assert "model" not in render_history(history("shop", [tmp_path], now=NOW)).split("Findings")[0]
 
 
 def test_arms_are_not_cut_beside_an_empty_column(tmp_path: Path) -> None:
