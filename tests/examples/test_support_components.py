@@ -54,6 +54,7 @@ def test_the_router_has_a_confusion_matrix_and_figures_of_each_label(through: En
 
 
 def test_the_search_in_the_rules_has_figures_of_its_ranking(through: Entrance, tmp_path: Path) -> None:
+    assert SUITES["policy_search"].model == "none"
     values = measured("policy_search", through, tmp_path)
     assert list(values) == ["recall@3", "precision@1", "MRR", "nDCG@3"]
     assert all(0.7 < (value.value or 0) < 0.95 and value.these_tasks for value in values.values())

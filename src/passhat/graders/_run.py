@@ -102,7 +102,9 @@ def describe(error: BaseException) -> str:
     if isinstance(error, AssertionError):
         text += "; a grader returns its verdict: an assert that fails is an error of the grader"
     frames = traceback.extract_tb(error.__traceback__)
-    outside = [frame for frame in frames if "/passhat/graders/" not in frame.filename.replace("\\", "/")]
+    files = [frame.filename.replace("\\", "/") for frame in frames]
+    own = ("/passhat/graders/", "/passhat/running/_exits.py")
+    outside = [frame for frame, file in zip(frames, files, strict=True) if not any(part in file for part in own)]
     where = f" ({outside[-1].filename}:{outside[-1].lineno})" if outside else ""
     return f"{text[:1000]}{where}"
 

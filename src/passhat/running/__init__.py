@@ -13,6 +13,7 @@ from passhat.running._errors import Interrupted, ModelSelectionError, RegradeInt
 from passhat.running._eval_result import EvalResult, Published, Rates, TaskResult
 from passhat.running._evaluate import evaluate, evaluate_async
 from passhat.running._executor import Acted, Executor
+from passhat.running._exits import no_exit
 from passhat.running._judges import Bench, Judges, bench, judges_for
 from passhat.running._manifest import project_files, project_of
 from passhat.running._models import secrets_of
@@ -66,6 +67,7 @@ __all__ = [
     "evaluate",
     "evaluate_async",
     "judges_for",
+    "no_exit",
     "own_loop",
     "plan",
     "probe",

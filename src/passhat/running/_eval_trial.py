@@ -13,6 +13,7 @@ import passhat
 from passhat.facts import ErrorInfo, Grade, Status, Task, TrialRecord, decide, message_of
 from passhat.running._errors import error_info
 from passhat.running._eval_result import EvalResult, Rates, count_tasks, failures_of, rates_of
+from passhat.running._exits import ProcessExit
 from passhat.running._grading import FinalState, grade_all
 from passhat.running._plan import PlannedTrial
 from passhat.suite import duplicate_inputs
@@ -130,7 +131,7 @@ class Judge:
             return None, None
         try:
             answer: Any = self.passes(output, task)
-        except Exception as error:
+        except (Exception, ProcessExit) as error:
             info = error_info("predicate_error", error)
             return Grade(False, f"passes raised {info.type}: {info.message}", name="passes"), info
         if not isinstance(answer, bool):

@@ -27,6 +27,7 @@ from passhat.running._calling import (
 )
 from passhat.running._eval_result import EvalResult
 from passhat.running._eval_trial import Judge, Passes, SmallTrial, summarise
+from passhat.running._exits import ProcessExit, no_exit
 from passhat.running._own_loop import own_loop
 from passhat.running._plan import PlannedTrial, plan
 from passhat.suite import check_tasks, make_task
@@ -38,6 +39,7 @@ Tasks = Iterable[Task | Mapping[str, Any]]
 FAILURES = (
     Exception,
     SystemExit,
+    ProcessExit,
 )  # what an agent may raise and only its trial fails; anything else ends the evaluation
 
 
@@ -146,7 +148,7 @@ class _Evaluation:
     def run(self) -> EvalResult:
         """All trials, from a thread without a loop."""
         direct = self.per_trial_ms is None and self.concurrency == 1 and not is_async(self.agent)
-        with own_loop() as runner:
+        with no_exit(), own_loop() as runner:
             if not direct:
                 return runner.run(self.run_async())
             try:
@@ -172,7 +174,8 @@ class _Evaluation:
 
         workers = [asyncio.create_task(worker()) for _ in range(self.concurrency)]
         try:
-            await asyncio.gather(*workers)
+            with no_exit():
+                await asyncio.gather(*workers)
         except Raised as stop:
             raise stop.error from None
         finally:

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 from passhat.facts import Limits, Usage
 from passhat.isolation import host_environ
 from passhat.running._executor import Acted, Graded, Stored, as_acted
+from passhat.running._exits import no_exit
 from passhat.running._grading import FinalState, grade_all
 from passhat.running._inline_trial import InlineTrial
 from passhat.running._judges import Judges, bench
@@ -71,13 +72,14 @@ class InlineExecutor:
 
     async def act(self, planned: PlannedTrial) -> Acted:
         """Run the agent of a trial once."""
-        return await InlineTrial(self._world, planned, self._make_folder).run()
+        with no_exit():
+            return await InlineTrial(self._world, planned, self._make_folder).run()
 
     async def grade(self, planned: PlannedTrial, acted: Acted) -> Graded:
         """Grade a trial, each grader on its own copy of what the agent left."""
         assert isinstance(acted.final, FinalState)
         world = self._world
-        with bench(world.judges, world.gateway, planned, world.limits) as judging:
+        with no_exit(), bench(world.judges, world.gateway, planned, world.limits) as judging:
             grades = await grade_all(
                 world.graders, acted.final, world.limits.grade_seconds, names=world.grader_names, bench=judging
             )

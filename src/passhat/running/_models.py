@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
 
-from passhat.facts import ModelSource
+from passhat.facts import NO_MODEL, ModelSource
 from passhat.running._errors import RunError
 from passhat.running._selecting import default_model, whole_model
 from passhat.trial import CLEARED, ModelAccess
@@ -36,7 +36,7 @@ class Model(msgspec.Struct, frozen=True):
     @property
     def name(self) -> str | None:
         """The model's name without its provider."""
-        return None if self.requested is None else self.requested.partition("/")[2]
+        return None if self.requested is None else self.requested.partition("/")[2] or None
 
 
 class Tape(msgspec.Struct, frozen=True):
@@ -51,6 +51,8 @@ def choose_model(
 ) -> Model:
     """The model of a run: the suite's own, else ``asked``, else its script or simulation, else what the host names.
 
+    A suite that says "none" has no model, whatever is asked for.
+
     The last is ``PASSHAT_PROVIDER`` with ``PASSHAT_MODEL``, and without them whatever the agent itself asks for, passed
     on to the base URL and key that the host's environment names. A cassette stands before a script or simulation, and
     in front of a live model. Raises `ModelSelectionError` for half of a name, whoever says it and whether or not it
@@ -60,6 +62,8 @@ def choose_model(
 
     struck = Faults.of(faults)
     asked, default = whole_model(asked), default_model(environ)
+    if suite.model == NO_MODEL:
+        return Model(lambda task, trial: Script(_refuse), "unseen", NO_MODEL, struck)
     named = suite.model or asked
     if named is None and tape is None and suite.script is not None:
         replies = suite.script
@@ -72,6 +76,12 @@ def choose_model(
         return _taped(tape, named, environ, struck)
     forward = _forward(named, environ)
     return Model(lambda task, trial: forward, "live", named, struck)
+
+
+def _refuse(request: Any) -> Any:
+    from passhat.scripting import fail
+
+    return fail(400, "the suite says model='none', that its agent asks no model; name one, or leave the field out")
 
 
 def _forward(named: str | None, environ: Mapping[str, str]) -> Any:

@@ -9,7 +9,7 @@ from dataclasses import KW_ONLY, dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
-from passhat.facts import Limits, Task
+from passhat.facts import NO_MODEL, Limits, Task
 from passhat.suite import _validate as check
 from passhat.suite._checks import as_tasks
 from passhat.suite._errors import SuiteError
@@ -40,7 +40,8 @@ class Suite:
     inline).
 
     ``kind`` is "capability" (what can it do?) or "regression" (does it still?). ``trials`` are run for each task.
-    ``simulation(request, rng)``, ``script`` and ``model`` ("PROVIDER/NAME") say who answers for the model.
+    ``simulation(request, rng)``, ``script`` and ``model`` ("PROVIDER/NAME") say who answers for the model;
+    ``model="none"`` says that the agent asks none, and a request is then refused.
     ``judge_model`` ("PROVIDER/NAME") or ``judge_simulation(request, rng)`` answers the suite's judges.
     ``metrics`` are functions of all finished trials of a run (`passhat.metrics`); what they say is stored with it.
     ``reference(trial, steps)`` plays a task's reference solution. ``sampled_from`` says which tasks these are a sample
@@ -146,7 +147,10 @@ class Suite:
             self._set("script", check.several(self.script, "script", "replies"))
         if self.script is not None and self.simulation is not None:
             raise SuiteError("script and simulation both answer for the model; give one of them")
-        check.model(self.model, "model")
+        if self.model != NO_MODEL:
+            check.model(self.model, "model")
+        elif self.script is not None or self.simulation is not None:
+            raise SuiteError("model='none' says that no model answers; leave out script and simulation")
         check.judge(self.judge_model, self.judge_simulation)
         self._set("pass_env", check.variable_names(self.pass_env, "pass_env"))
         self._set("set_env", check.variables(self.set_env))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from passhat.facts import Manifest
+from passhat.facts import NO_MODEL, Manifest
 
 _ANSWERED = {
     "scripted": (
@@ -31,6 +31,8 @@ def title_of(manifest: Manifest) -> str:
     'Simulation of support: a simulated model answered, so these are not rates of a real agent'
     >>> title_of(Manifest(run_id="r", suite="support", model_source="live", model_requested="gpt-5"))
     'Evaluation of support with gpt-5'
+    >>> title_of(Manifest(run_id="r", suite="search", model_source="unseen", model_requested="none"))
+    'Evaluation of search (no model: its agent asks none)'
     """
     found = _ANSWERED.get(manifest.model_source) or _ASKED.get(manifest.asked)
     if found is not None:
@@ -38,6 +40,8 @@ def title_of(manifest: Manifest) -> str:
     names = sorted({name.partition("@")[0] for name in manifest.models_reported})
     model = manifest.model_requested or ", ".join(names)
     title = f"Evaluation of {manifest.suite}"
+    if model == NO_MODEL:
+        return f"{title} (no model: its agent asks none)"
     if model:
         return f"{title} with {model}"
     return title if manifest.model_source == "live" else f"{title} (which model answered was not seen)"

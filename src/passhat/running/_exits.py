@@ -1,0 +1,72 @@
+"""Keeping the process while user code runs in it: ``os._exit(0)`` would end a run without a word, and look green."""
+
+from __future__ import annotations
+
+import os
+import threading
+import weakref
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+_lock = threading.Lock()
+_holds = 0
+_real = os._exit
+_process = 0
+_outside: weakref.WeakSet[threading.Thread] = weakref.WeakSet()
+
+
+class ProcessExit(BaseException):
+    """User code called ``os._exit`` in the process that runs its trial. No `Exception`, as a real exit is none."""
+
+
+@contextmanager
+def no_exit() -> Iterator[None]:
+    """While inside, ``os._exit`` raises `ProcessExit` in this process.
+
+    It stays as it is in forked children, and for threads that were there before and aren't passhat's, such as a
+    watchdog that ends the process on purpose. May be nested, and entered by several threads at once. Code that took
+    the function by ``from os import _exit`` earlier isn't held.
+
+    >>> with no_exit():
+    ...     os._exit(0)
+    Traceback (most recent call last):
+    ...
+    passhat.running._exits.ProcessExit: os._exit(0) would have ended the whole process without a word; raise an error...
+    """
+    _hold()
+    try:
+        yield
+    finally:
+        _release()
+
+
+def _hold() -> None:
+    global _holds, _real, _process
+    with _lock:
+        _holds += 1
+        if _holds == 1:
+            _real, _process = os._exit, os.getpid()
+            _outside.clear()
+            here = threading.current_thread()
+            _outside.update(
+                each for each in threading.enumerate() if each is not here and not each.name.startswith("passhat")
+            )
+            os._exit = _refuse
+
+
+def _release() -> None:
+    global _holds
+    with _lock:
+        _holds -= 1
+        if not _holds and os._exit is _refuse:
+            os._exit = _real
+
+
+def _refuse(status: int) -> Any:  # the real one never returns
+    if not _holds or os.getpid() != _process or threading.current_thread() in _outside:
+        return _real(status)
+    raise ProcessExit(
+        f"os._exit({status!r}) would have ended the whole process without a word; raise an error, or sys.exit, which "
+        "ends only the trial"
+    )
