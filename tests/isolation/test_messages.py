@@ -6,6 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from passhat.facts import ErrorInfo
+from passhat.isolation import Ended
 from passhat.isolation._frames import BadFrame, Framing, Kind, TooBig
 from passhat.isolation._streams import Kept
 
@@ -52,3 +54,8 @@ def test_both_ends_of_a_stream_are_kept(pieces: list[bytes], capacity: int) -> N
         assert gap
         assert head == whole[: capacity - capacity // 2].decode("utf-8", "replace")
         assert tail == whole[len(whole) - capacity // 2 :].decode("utf-8", "replace")
+
+
+def test_the_reason_of_an_end_names_its_kind_once() -> None:
+    assert Ended(kind="lost", error=ErrorInfo("lost", "the supervisor ended")).reason == "lost: the supervisor ended"
+    assert Ended(kind="raised", error=ErrorInfo("raised", "no", "ValueError")).reason == "raised: ValueError: no"

@@ -318,3 +318,26 @@ def test_the_workspace_of_a_trial_that_passes_after_all_makes_room(tmp_path: Pat
     store.now_passed(first.name)
     assert store.keep(tree(tmp_path / "three", 4_000), task="a", trial=2, passed=False).name is not None
     assert not (store.folder / first.name).exists()
+
+
+def test_a_sparse_file_that_would_be_read_for_ever_is_not_kept(tmp_path: Path) -> None:
+    workspace = tree(tmp_path / "workspace")
+    with (workspace / "huge").open("wb") as file:
+        file.truncate(1 << 42)
+    (tmp_path / "run").mkdir()
+    kept = WorkspaceStore(tmp_path / "run", max_bytes=10_000).keep(workspace, task="a", trial=0, passed=False)
+    assert (kept.name, kept.reason) == (None, "its files have more than 1073741824 bytes together, holes included")
+    assert list((tmp_path / "run" / "workspaces").iterdir()) == []
+
+
+def test_archiving_ends_when_the_run_does_and_after_its_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    workspace = tree(tmp_path / "workspace")
+    (tmp_path / "run").mkdir()
+    store = WorkspaceStore(tmp_path / "run", max_bytes=10_000)
+    asked = iter([False] * 7 + [True] * 3)  # it is asked again while the files are read
+    kept = store.keep(workspace, task="a", trial=0, passed=False, stop=lambda: next(asked))
+    assert (kept.name, kept.reason) == (None, "the run was ended while it was archived")
+    monkeypatch.setattr("passhat.records._workspaces.MOST_SECONDS", -1.0)
+    kept = store.keep(workspace, task="a", trial=0, passed=False)
+    assert (kept.name, kept.reason) == (None, "archiving it took more than -1 s")
+    assert list((tmp_path / "run" / "workspaces").iterdir()) == []

@@ -13,10 +13,13 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from passhat.isolation._capabilities import Capabilities, IsolationError, IsolationUnavailable, capabilities
     from passhat.isolation._contract import Channel, Ended, Job, ProcessLimits
+    from passhat.isolation._copying import copy_file
     from passhat.isolation._environ import home_environ, host_environ, make_home, trial_environ
     from passhat.isolation._isolated import ForkServer, ImportFailed, ServerReport, ServerSpec
     from passhat.isolation._leftovers import end_leftovers
-    from passhat.isolation._seal import SealChange, SealError, remove_tree, seal
+    from passhat.isolation._mounts import unmount_below
+    from passhat.isolation._removal import remove_tree
+    from passhat.isolation._seal import SealChange, SealError, seal
     from passhat.isolation._seeding import reseed
     from passhat.isolation._slot import Slot
 
@@ -36,14 +39,16 @@ _HOME = {
     "ServerSpec": "_isolated",
     "Slot": "_slot",
     "capabilities": "_capabilities",
+    "copy_file": "_copying",
     "end_leftovers": "_leftovers",
     "home_environ": "_environ",
     "host_environ": "_environ",
     "make_home": "_environ",
-    "remove_tree": "_seal",
+    "remove_tree": "_removal",
     "reseed": "_seeding",
     "seal": "_seal",
     "trial_environ": "_environ",
+    "unmount_below": "_mounts",
 }
 
 __all__ = [
@@ -62,6 +67,7 @@ __all__ = [
     "ServerSpec",
     "Slot",
     "capabilities",
+    "copy_file",
     "end_leftovers",
     "home_environ",
     "host_environ",
@@ -70,6 +76,7 @@ __all__ = [
     "reseed",
     "seal",
     "trial_environ",
+    "unmount_below",
 ]
 
 

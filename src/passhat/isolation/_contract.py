@@ -168,6 +168,11 @@ class Ended(msgspec.Struct, frozen=True, kw_only=True):
         if self.kind == "timeout":
             return f"timeout in {self.phase}"
         if self.error is not None:
-            return f"{self.kind}: {self.error.type or self.error.kind}: {self.error.message}"
+            what = self.error.type or self.error.kind
+            return (
+                f"{self.kind}: {self.error.message}"
+                if what == self.kind
+                else f"{self.kind}: {what}: {self.error.message}"
+            )
         detail = self.exit_code if self.kind == "exited" else self.signal or self.cancel_reason
         return self.kind if detail is None else f"{self.kind}: {detail}"

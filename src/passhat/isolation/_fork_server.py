@@ -7,6 +7,7 @@ import contextlib
 import os
 import socket
 import subprocess
+import sys
 from collections.abc import Mapping
 
 import msgspec
@@ -50,6 +51,11 @@ class ServerProcess:
                 start_new_session=True,
                 cwd="/",
             )
+        except OSError as error:
+            raise IsolationError(
+                f"the fork server did not start: this user can't run {sys.executable}: {error.strerror or error}. Run "
+                "passhat with an interpreter that the user may execute, or use --isolation inline"
+            ) from error
         finally:
             theirs.close()
         try:

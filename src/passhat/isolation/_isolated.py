@@ -23,7 +23,7 @@ from passhat.isolation._fork_server import ServerProcess
 from passhat.isolation._leftovers import make_scratch, runner_marker
 from passhat.isolation._portable import PortableServer
 from passhat.isolation._probe import Probe
-from passhat.isolation._seal import remove_tree
+from passhat.isolation._removal import remove_tree
 from passhat.isolation._slot import Slot
 
 _RESTARTS = 20  # of a server that dies; more of it is no accident

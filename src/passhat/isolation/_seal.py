@@ -1,15 +1,24 @@
-"""Make a directory that an agent has left safe for a grader to walk, and remove directories for certain."""
+"""Make a directory that an agent has left safe for a grader to walk."""
 
 from __future__ import annotations
 
-import contextlib
 import os
-import shutil
 import stat
 from collections.abc import Iterator
 from typing import Literal
 
 import msgspec
+
+from passhat.isolation._copying import copy_file
+
+MOST_LEVELS = 200
+"""How deep a workspace may be: what copies, archives and reads it then needs neither recursion nor longer paths."""
+
+MOST_PATH = 1000
+"""Bytes that a path within a workspace may take: a grader's copy of it, or an unpacked one, lies deeper than it did."""
+
+MOST_SHARED = 1 << 30
+"""Bytes of files with a name outside that are copied; more of it is removed, as what a link outside leads to."""
 
 _SPECIAL: dict[int, Literal["fifo", "socket", "device"]] = {
     stat.S_IFIFO: "fifo",
@@ -17,14 +26,15 @@ _SPECIAL: dict[int, Literal["fifo", "socket", "device"]] = {
     stat.S_IFBLK: "device",
     stat.S_IFCHR: "device",
 }
-SealKind = Literal["fifo", "socket", "device", "link", "hard link", "unreadable"]
+SealKind = Literal["fifo", "socket", "device", "link", "circle", "hard link", "large hard link", "unreadable"]
 
 
 class SealChange(msgspec.Struct, frozen=True):
     """Something the seal changed: its path in the workspace, what it was, and where a link led.
 
-    A *fifo*, *socket*, *device* or *link* that left the workspace was removed. A file with a *hard link* outside was
-    replaced by a copy of its own. An *unreadable* file or directory was made readable for its owner.
+    A *fifo*, *socket*, *device*, a *link* that left the workspace and a *circle* of links were removed. A file with a
+    *hard link* outside was replaced by a copy of its own, a *large hard link* removed. An *unreadable* file or
+    directory was made readable for its owner.
     """
 
     path: str
@@ -41,7 +51,8 @@ def seal(folder: str | os.PathLike[str]) -> tuple[SealChange, ...]:
 
     To be called when nothing that could write there is alive. FIFOs, sockets and devices would block a reader; a link
     that leaves the workspace would show the grader a file that isn't part of the outcome. Links within the workspace,
-    dangling ones too, stay. Raises `SealError` naming the path when something can't be removed or read.
+    dangling ones too, stay. Raises `SealError` naming the path when something can't be removed or read, and for a
+    workspace deeper than 200 directories or with a path of more than 1000 bytes.
     """
     root = os.path.realpath(folder)
     changed: list[SealChange] = []
@@ -50,29 +61,35 @@ def seal(folder: str | os.PathLike[str]) -> tuple[SealChange, ...]:
         if not stat.S_ISDIR(os.lstat(folder).st_mode):
             raise SealError(f"{os.fspath(folder)}: not a directory any more")
         _make_readable(root, ".", changed)
-        for path in _walk(root, root, changed):
+        for path in _walk(root, changed):
             _seal_one(root, path, changed, names)
-        for paths in names.values():
-            _unshare(root, paths, changed)
+        _unshare(root, names, changed)
     except SealError:
         raise
     except OSError as error:
-        raise SealError(f"the workspace can't be sealed for grading: {error}") from error
+        raise SealError(error.errno, f"the workspace can't be sealed for grading: {error}") from error
     return tuple(sorted(changed, key=lambda item: item.path))
 
 
-def _walk(root: str, folder: str, changed: list[SealChange]) -> Iterator[str]:
-    """All paths below ``folder`` that aren't directories; directories are made readable on the way."""
-    stack = [folder]
+def _walk(root: str, changed: list[SealChange]) -> Iterator[str]:
+    """All paths below ``root`` that aren't directories; directories are made readable on the way."""
+    longest = len(os.fsencode(root)) + 1 + MOST_PATH
+    stack = [(root, 0)]
     while stack:
-        with os.scandir(stack.pop()) as entries:
+        folder, level = stack.pop()
+        with os.scandir(folder) as entries:
             found = list(entries)
         for entry in found:
-            if entry.is_dir(follow_symlinks=False):
-                _make_readable(entry.path, _shown(root, entry.path), changed)
-                stack.append(entry.path)
-            else:
+            if len(os.fsencode(entry.path)) > longest:
+                shown = _shown(root, entry.path)
+                raise SealError(f"the workspace has a path of more than {MOST_PATH} bytes: {shown[:60]}…{shown[-20:]}")
+            if not entry.is_dir(follow_symlinks=False):
                 yield entry.path
+                continue
+            if level == MOST_LEVELS:
+                raise SealError(f"the workspace is more than {MOST_LEVELS} directories deep")
+            _make_readable(entry.path, _shown(root, entry.path), changed)
+            stack.append((entry.path, level + 1))
 
 
 def _seal_one(root: str, path: str, changed: list[SealChange], names: dict[tuple[int, int], list[str]]) -> None:
@@ -84,7 +101,8 @@ def _seal_one(root: str, path: str, changed: list[SealChange], names: dict[tuple
     elif stat.S_ISLNK(status.st_mode):
         aim = _aim(path)
         if aim is None or not (aim == root or aim.startswith(root + os.sep)):
-            changed.append(SealChange(_shown(root, path), "link", _text(os.readlink(path))))
+            kind: SealKind = "circle" if aim is None else "link"
+            changed.append(SealChange(_shown(root, path), kind, _text(os.readlink(path))))
             os.unlink(path)
     else:
         _make_readable(path, _shown(root, path), changed)
@@ -93,7 +111,7 @@ def _seal_one(root: str, path: str, changed: list[SealChange], names: dict[tuple
 
 
 def _aim(path: str) -> str | None:
-    """Where a link leads in the end; None for a circle."""
+    """Where a link leads in the end; None for a circle, and for what nobody can follow."""
     try:
         os.stat(path)
     except FileNotFoundError:
@@ -112,17 +130,25 @@ def _make_readable(path: str, shown: str, changed: list[SealChange]) -> None:
             changed.append(SealChange(shown, "unreadable"))
 
 
-def _unshare(root: str, paths: list[str], changed: list[SealChange]) -> None:
-    """Give a file with names outside the workspace a copy of its own, under all of its names here."""
-    if os.lstat(paths[0]).st_nlink == len(paths):
-        return
-    copy = f"{paths[0]}.passhat-copy"
-    shutil.copy2(paths[0], copy)
-    for path in paths:
-        changed.append(SealChange(_shown(root, path), "hard link"))
-        os.unlink(path)
-        os.link(copy, path)
-    os.unlink(copy)
+def _unshare(root: str, names: dict[tuple[int, int], list[str]], changed: list[SealChange]) -> None:
+    """Give files with names outside the workspace a copy of their own, under all of their names here."""
+    room = MOST_SHARED
+    for paths in names.values():
+        status = os.lstat(paths[0])
+        if status.st_nlink == len(paths):
+            continue
+        room -= status.st_blocks * 512
+        kind: SealKind = "hard link" if room >= 0 else "large hard link"
+        copy = f"{paths[0]}.passhat-copy"
+        if room >= 0:
+            copy_file(paths[0], copy)
+        for path in paths:
+            changed.append(SealChange(_shown(root, path), kind))
+            os.unlink(path)
+            if room >= 0:
+                os.link(copy, path)
+        if room >= 0:
+            os.unlink(copy)
 
 
 def _shown(root: str, path: str) -> str:
@@ -131,41 +157,3 @@ def _shown(root: str, path: str) -> str:
 
 def _text(path: str) -> str:
     return os.fsencode(path).decode("utf-8", "backslashreplace")
-
-
-def _remove_empty(path: str, levels: int = 3) -> bool:
-    """Remove a directory that holds a few empty ones at most, as most jobs leave it; False when there is more in it.
-
-    `shutil.rmtree` takes ten times as long for that.
-    """
-    with os.scandir(path) as entries:
-        for entry in entries:
-            if not levels or not entry.is_dir(follow_symlinks=False) or not _remove_empty(entry.path, levels - 1):
-                return False
-    os.rmdir(path)
-    return True
-
-
-def remove_tree(folder: str | os.PathLike[str]) -> None:
-    """Remove a directory and all in it, closed directories too; links are never followed. Nothing there is fine.
-
-    Raises OSError naming what could not be removed.
-    """
-    path = os.fspath(folder)
-    with contextlib.suppress(OSError):
-        if not os.path.islink(path) and _remove_empty(path):
-            return
-    with contextlib.suppress(OSError):
-        shutil.rmtree(path)
-        return
-    if not os.path.islink(path):
-        with contextlib.suppress(OSError):
-            os.chmod(path, 0o700)
-    for place, folders, _ in os.walk(path):
-        for name in folders:  # opened before the walk goes down
-            target = os.path.join(place, name)
-            if not os.path.islink(target):
-                with contextlib.suppress(OSError):
-                    os.chmod(target, 0o700)
-    with contextlib.suppress(FileNotFoundError):
-        shutil.rmtree(path)

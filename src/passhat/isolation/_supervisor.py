@@ -19,8 +19,8 @@ from passhat.isolation import _child, _fresh
 from passhat.isolation._contract import Ended, JobOrder
 from passhat.isolation._frames import Kind
 from passhat.isolation._owner import Owner
+from passhat.isolation._removal import remove_tree
 from passhat.isolation._running_job import Ends, Launcher, RunningJob, Tree
-from passhat.isolation._seal import remove_tree
 
 _COLLECT_EVERY = 100
 

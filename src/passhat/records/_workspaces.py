@@ -8,8 +8,10 @@ import json
 import os
 import stat
 import tarfile
-from collections.abc import Collection, Iterator, Mapping
+import time
+from collections.abc import Callable, Collection, Iterator, Mapping
 from pathlib import Path
+from typing import IO
 
 import msgspec
 import zstandard
@@ -22,6 +24,11 @@ from passhat.records._format import WORKSPACES
 SUFFIX = ".tar.zst"
 DIFF = "PASSHAT.diff"
 """The global PAX header of an archive that holds, as JSON, what the agent changed: a state alone doesn't tell."""
+
+MOST_READ = 1 << 30
+"""Bytes that the files of a workspace may have for it to be kept: a sparse file packs well and is read for ever."""
+MOST_SECONDS = 60.0
+"""Seconds after which a workspace isn't kept."""
 
 
 class KeptWorkspace(msgspec.Struct, frozen=True):
@@ -36,8 +43,8 @@ class KeptWorkspace(msgspec.Struct, frozen=True):
     left_out: tuple[str, ...] = ()
 
 
-class _TooLarge(Exception):
-    """The archive outgrew what may be kept."""
+class _NotKept(Exception):
+    """The archive may not be made, for the reason given."""
 
 
 class WorkspaceStore:
@@ -75,10 +82,13 @@ class WorkspaceStore:
         passed: bool,
         arm: str = "",
         diff: Mapping[str, str] | None = None,
+        stop: Callable[[], bool] = lambda: False,
     ) -> KeptWorkspace:
         """Archive the directory ``tree`` as the workspace of a trial, with what the agent changed in it where known.
 
-        Raises `RecordError` when the disk fails.
+        Files that have more than `MOST_READ` bytes together, holes included, aren't kept, and neither is a workspace
+        whose archive takes more than `MOST_SECONDS`. ``stop`` is asked on the way: once it says True, no archive is
+        made. Raises `RecordError` when the disk fails.
         """
         make_folder(self.folder)
         name = archive_name(task, trial, arm)
@@ -87,16 +97,16 @@ class WorkspaceStore:
         room = free if passed else free + sum(self._sizes[other] for other in self._passed)
         temporary = self.folder / f"{name}{TEMPORARY}"
         try:
-            left_out = _archive(tree, temporary, room, diff)
+            left_out = _archive(tree, temporary, _Budget(room, self.max_bytes, stop), diff)
             size = temporary.stat().st_size
             while size > self.max_bytes - self.bytes:
                 self._forget(next(iter(self._passed)))
             os.replace(temporary, self.folder / name)
-        except _TooLarge:
-            reason = f"there is room for {max(room, 0)} bytes more in this run's {self.max_bytes}, and it takes more"
-            return KeptWorkspace(None, reason=reason)
+        except _NotKept as why:
+            return KeptWorkspace(None, reason=str(why))
         except OSError as error:
-            raise disk_error(error, error.filename or tree, "The workspace wasn't kept; records are safe") from error
+            advice = f"The workspace wasn't kept; records are safe. Then: passhat resume {self.folder.parent.name}"
+            raise disk_error(error, error.filename or self.folder / name, advice) from error  # a write names no file
         finally:
             with contextlib.suppress(OSError):
                 temporary.unlink()
@@ -131,35 +141,81 @@ def archive_name(task: str, trial: int, arm: str = "") -> str:
     return "-".join([*parts, str(trial)]) + SUFFIX
 
 
-class _Bounded:
-    """A file to write to that refuses to outgrow a size."""
+class _Budget:
+    """What making one archive may take: bytes read, bytes written, time, and the patience of who waits for it."""
 
-    def __init__(self, descriptor: int, room: int) -> None:
+    def __init__(self, room: int, whole: int, stop: Callable[[], bool]) -> None:
+        self._room = self._left = room
+        self._whole = whole
+        self._found = 0
+        self._stop = stop
+        self._until = time.monotonic() + MOST_SECONDS
+
+    def look(self) -> None:
+        """Raise `_NotKept` when it is time to stop."""
+        if self._stop():
+            raise _NotKept("the run was ended while it was archived")
+        if time.monotonic() > self._until:
+            raise _NotKept(f"archiving it took more than {MOST_SECONDS:g} s")
+
+    def find(self, size: int) -> None:
+        """Count the bytes of a file that is to be read."""
+        self._found += size
+        if self._found > MOST_READ:
+            raise _NotKept(f"its files have more than {MOST_READ} bytes together, holes included")
+
+    def write(self, size: int) -> None:
+        """Count bytes of the archive."""
+        self._left -= size
+        if self._left < 0:
+            room = max(self._room, 0)
+            raise _NotKept(f"there is room for {room} bytes more in this run's {self._whole}, and it takes more")
+
+
+class _Bounded:
+    """A file to write to that keeps within a budget."""
+
+    def __init__(self, descriptor: int, budget: _Budget) -> None:
         self._descriptor = descriptor
-        self._room = room
+        self._budget = budget
 
     def write(self, data: bytes) -> int:
-        """Write a part; raises `_TooLarge` beyond the size."""
-        self._room -= len(data)
-        if self._room < 0:
-            raise _TooLarge
+        """Write a part; raises `_NotKept` beyond the budget."""
+        self._budget.write(len(data))
         return os.write(self._descriptor, data)
 
 
-def _archive(tree: Path, target: Path, room: int, diff: Mapping[str, str] | None) -> tuple[str, ...]:
-    """Write ``tree`` as a compressed archive of at most ``room`` bytes; returns what was left out."""
+class _Watched:
+    """A file to read from that keeps within a budget."""
+
+    def __init__(self, file: IO[bytes], budget: _Budget) -> None:
+        self._file = file
+        self._budget = budget
+
+    def read(self, size: int) -> bytes:
+        """Read a part; raises `_NotKept` when it is time to stop."""
+        self._budget.look()
+        return self._file.read(size)
+
+
+def _archive(tree: Path, target: Path, budget: _Budget, diff: Mapping[str, str] | None) -> tuple[str, ...]:
+    """Write ``tree`` as a compressed archive within the budget; returns what was left out."""
     left_out: list[str] = []
+    for _, _, seen in _walk(tree, []):  # before a byte is read
+        budget.look()
+        budget.find(seen.st_size if stat.S_ISREG(seen.st_mode) else 0)
     headers = None if diff is None else {DIFF: json.dumps(dict(diff))}
     descriptor = open_private(target, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
     try:
         compressor = zstandard.ZstdCompressor(level=3, write_checksum=True)
         with (
-            compressor.stream_writer(_Bounded(descriptor, room), closefd=False) as packed,  # type: ignore[arg-type]
+            compressor.stream_writer(_Bounded(descriptor, budget), closefd=False) as packed,  # type: ignore[arg-type]
             tarfile.open(fileobj=packed, mode="w|", format=tarfile.PAX_FORMAT, pax_headers=headers) as archive,
         ):
-            _add(archive, tree, ".", tree.stat())  # a global header with nothing behind it can't be read
+            _add(archive, tree, ".", tree.stat(), budget)  # a global header with nothing behind it can't be read
             for path, name, seen in _walk(tree, left_out):
-                _add(archive, path, name, seen)
+                budget.look()
+                _add(archive, path, name, seen, budget)
     finally:
         os.close(descriptor)
     return tuple(left_out)
@@ -190,7 +246,7 @@ def _storable(path: Path, seen: os.stat_result, root: Path) -> bool:
     return stat.S_ISREG(seen.st_mode) or stat.S_ISDIR(seen.st_mode)
 
 
-def _add(archive: tarfile.TarFile, path: Path, name: str, seen: os.stat_result) -> None:
+def _add(archive: tarfile.TarFile, path: Path, name: str, seen: os.stat_result, budget: _Budget) -> None:
     info = tarfile.TarInfo(name)
     info.mode = stat.S_IMODE(seen.st_mode) & 0o777
     info.mtime = seen.st_mtime_ns // 1_000_000_000  # a fraction doesn't survive the archive exactly
@@ -204,4 +260,4 @@ def _add(archive: tarfile.TarFile, path: Path, name: str, seen: os.stat_result) 
         info.size = seen.st_size
         descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | getattr(os, "O_NOFOLLOW", 0))
         with open(descriptor, "rb") as file:
-            archive.addfile(info, file)
+            archive.addfile(info, _Watched(file, budget))  # type: ignore[arg-type]

@@ -25,7 +25,9 @@ class Acted:
 
     ``workspace`` is the directory it left, None when it had none; ``diff`` tells what changed in it, and is None where
     nobody took marks. ``final`` is the executor's own, for its ``grade``.
-    ``release`` removes what was kept for grading; it is called once, whatever happens.
+    ``again`` is False where a re-run, which the status may allow, would rest on the word or the deed of an agent that
+    had begun: a failure would get a second try. ``release`` removes what was kept for grading; it is called once,
+    whatever happens.
     """
 
     status: Status
@@ -40,6 +42,7 @@ class Acted:
     workspace: Path | None = None
     diff: Callable[[], Mapping[str, str]] | None = None
     final: Any = None
+    again: bool = True
     release: Callable[[], None] = field(default=_nothing, repr=False)
 
 

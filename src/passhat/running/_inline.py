@@ -6,8 +6,8 @@ the others can use. A deadline ends the wait; it can't stop the thread.
 
 from __future__ import annotations
 
+import contextlib
 import os
-import shutil
 import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from passhat.facts import Limits, Usage
-from passhat.isolation import host_environ
+from passhat.isolation import host_environ, remove_tree
 from passhat.running._executor import Acted, Graded, Stored, as_acted
 from passhat.running._exits import no_exit
 from passhat.running._grading import FinalState, grade_all
@@ -110,14 +110,16 @@ class InlineExecutor:
 
         def release() -> None:
             if workspace.made is not None:
-                shutil.rmtree(workspace.made, ignore_errors=True)
+                with contextlib.suppress(OSError):
+                    remove_tree(workspace.made)
 
         return as_acted(kept, final, release)
 
     async def close(self) -> None:
         """Remove all workspaces."""
         if self._folder is not None:
-            shutil.rmtree(self._folder, ignore_errors=True)
+            with contextlib.suppress(OSError):
+                remove_tree(self._folder)
 
     def _make_folder(self) -> Path:
         if self._folder is None or not self._folder.is_dir():

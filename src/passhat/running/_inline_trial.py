@@ -6,13 +6,13 @@ import contextlib
 import contextvars
 import functools
 import inspect
-import shutil
 from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from passhat.facts import ErrorInfo, Status
+from passhat.isolation import remove_tree
 from passhat.running._calling import DeadlinePassed, Raised, TrialThread, awaited, is_async, start, within
 from passhat.running._errors import error_info
 from passhat.running._executor import Acted
@@ -21,7 +21,7 @@ from passhat.running._output import TooLarge, checked_output
 from passhat.running._plan import PlannedTrial
 from passhat.running._session import limit_reached, model_that_answered, open_session, unused_notes
 from passhat.running._verdict import is_graded, status_of
-from passhat.running._workspaces import seal, snapshot
+from passhat.running._workspaces import Unfit, seal, snapshot
 from passhat.trial import Recorder, Trial, Workspace, open_environment, recorder_here, service_variables
 
 if TYPE_CHECKING:
@@ -113,7 +113,7 @@ class InlineTrial:
             return await within(self._call(self.agent), seconds), None, None
         except DeadlinePassed as late:
             self.stuck = not self.asynchronous
-            return None, ErrorInfo("timeout", str(late), "DeadlinePassed"), None
+            return None, ErrorInfo("timeout", late.words, "DeadlinePassed"), None
         except Raised as raised:
             return None, None, error_info("raised", raised.error)
         finally:
@@ -134,7 +134,7 @@ class InlineTrial:
             return await within(work, seconds)
         except DeadlinePassed as late:
             self.stuck = True
-            raise _NotReady(ErrorInfo(kind, f"{kind} {late}", "DeadlinePassed")) from None
+            raise _NotReady(ErrorInfo(kind, f"{kind} {late.words}", "DeadlinePassed")) from None
         except Raised as raised:
             raise _NotReady(error_info(kind, raised.error)) from None
 
@@ -200,16 +200,21 @@ class InlineTrial:
                 self.notes.append(f"closing the environment failed: {torn.message}")
         if self.stuck:
             self.notes.append("the agent's thread was still running when its trial was graded")
-        return self._acted(status, output, error)
+        return self._acted(status, output, error, begun=True)
 
     def _limit(self) -> ErrorInfo | None:
         hit = self.session.limit_hit
         return None if hit is None else limit_reached(hit, self.world.limits)
 
-    def _acted(self, status: Status, output: Any, error: ErrorInfo | None) -> Acted:
+    def _acted(self, status: Status, output: Any, error: ErrorInfo | None, *, begun: bool = False) -> Acted:
         made = self.workspace.made
         if made is not None and is_graded(status):
-            self.notes.extend(seal(made))
+            try:
+                self.notes.extend(seal(made))
+            except Unfit as unfit:
+                status, error = unfit.makes(status, error, self.notes)
+                remove_tree(made)
+                made.mkdir(mode=0o700)
         self.notes.extend(unused_notes(self.session))
         transcript, usage = self.recorder.transcript(), self.session.usage()
         final = FinalState(
@@ -239,9 +244,11 @@ class InlineTrial:
             workspace=made,
             diff=final.diff if self.world.graders else None,
             final=final,
+            again=not (begun and status is Status.ENVIRONMENT_ERROR),  # a failure must not become another try
             release=self._release,
         )
 
     def _release(self) -> None:
         if self.workspace.made is not None:
-            shutil.rmtree(self.workspace.made, ignore_errors=True)
+            with contextlib.suppress(OSError):
+                remove_tree(self.workspace.made)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import itertools
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
@@ -27,6 +26,7 @@ from passhat.running._judges import bench
 from passhat.running._plan import PlannedTrial
 from passhat.running._process_grading import ProcessGrading
 from passhat.running._process_orders import SuiteAddress
+from passhat.running._process_place import TrialFolder
 from passhat.running._process_server import ServerThread
 from passhat.running._process_trial import Left, ProcessTrial, led_environ
 from passhat.trial import ModelAccess
@@ -60,8 +60,8 @@ class ProcessExecutor:
             )
         self._world = world
         self._suite = suite
-        self._numbers = itertools.count()
         self._late: set[str] = set()
+        self._taken: list[Path] = []
         self._variables = host_variables(world)
         end_leftovers()
         access = ModelAccess(world.gateway.base_url, world.gateway.process_key)
@@ -87,7 +87,7 @@ class ProcessExecutor:
         self.containment: str = self.report.containment
         self.guard = ("confine" if world.confine else "guard") if self.report.guard else "none"
         self.imported: Mapping[str, str] | None = self.report.files
-        self._folder = Path(make_scratch()).resolve()
+        self._folder = _closed_scratch()
 
     @property
     def notes(self) -> Sequence[str]:
@@ -96,9 +96,9 @@ class ProcessExecutor:
 
     async def act(self, planned: PlannedTrial) -> Acted:
         """Run the agent of a trial once; when this returns, everything that it started is gone."""
-        folder = self._folder / str(next(self._numbers))
-        folder.mkdir(mode=0o700)
-        trial = ProcessTrial(self._world, planned, folder, self._suite, self._variables)
+        trial = ProcessTrial(
+            self._world, planned, self._new_folder, self._suite, self._variables, guarded=self.report.guard
+        )
         try:
             ended = await self._server.run("act", trial.job(), trial.hear)
         except IsolationError as error:
@@ -123,6 +123,15 @@ class ProcessExecutor:
         except BaseException:
             release()
             raise
+
+    def _new_folder(self) -> TrialFolder:
+        """A trial's own directory; in a new place when an agent took away the one that there was."""
+        try:
+            return TrialFolder(self._folder)
+        except OSError:
+            self._taken.append(self._folder)
+            self._folder = _closed_scratch()
+            return TrialFolder(self._folder)
 
     async def grade(self, planned: PlannedTrial, acted: Acted) -> Graded:
         """Grade a trial in another process, each grader on its own copy of what the agent left."""
@@ -155,8 +164,16 @@ class ProcessExecutor:
     def shut(self) -> None:
         """`close`, waiting."""
         self._server.stop()
-        with contextlib.suppress(OSError):
-            remove_tree(self._folder)
+        for folder in (*self._taken, self._folder):
+            with contextlib.suppress(OSError):
+                remove_tree(folder)
+
+
+def _closed_scratch() -> Path:
+    """A directory for those of trials, in which they can be found by name only."""
+    folder = Path(make_scratch()).resolve()
+    folder.chmod(0o300)
+    return folder
 
 
 def host_variables(world: World) -> dict[str, str]:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from passhat.facts import ErrorInfo, OutputText, Status, Transcript
-from passhat.isolation import Ended, Job, ProcessLimits, SealError, remove_tree, seal
+from passhat.isolation import Ended, Job, ProcessLimits
 from passhat.running._calling import DeadlinePassed
 from passhat.running._executor import Acted
 from passhat.running._grading import diff_of
@@ -33,8 +33,10 @@ from passhat.running._process_orders import (
     Torn,
     Unready,
 )
+from passhat.running._process_place import TrialFolder, sealed
 from passhat.running._session import limit_reached, model_that_answered, open_session, unused_notes
 from passhat.running._verdict import is_graded, status_of
+from passhat.running._workspaces import Unfit
 from passhat.trial import CLEARED, Recorder, service_variables
 
 if TYPE_CHECKING:
@@ -59,22 +61,30 @@ class Left:
 
 
 class ProcessTrial:
-    """The life of one trial up to its grading. ``folder`` is the trial's own, and holds nothing yet."""
+    """The life of one trial up to its grading. ``make_folder`` makes the directory that is the trial's own.
+
+    ``guarded``: the trial can't signal what supervises it.
+    """
 
     def __init__(
         self,
         world: World,
         planned: PlannedTrial,
-        folder: Path,
+        make_folder: Callable[[], TrialFolder],
         suite: SuiteAddress,
         variables: Mapping[str, str],
+        *,
+        guarded: bool = False,
     ) -> None:
         self.world = world
         self.variables = variables
         self.planned = planned
-        self.folder = folder
+        self.make_folder = make_folder
+        self.folder = make_folder()
+        self.spare: TrialFolder | None = None
+        self.guarded = guarded
         self.suite = suite
-        self.place = folder / "workspace"
+        self.place = self.folder.path / "workspace"
         self.recorder = Recorder(world.clock)
         self.session = open_session(world, planned, self.recorder, lambda: self.place)
         self.started = datetime.now(UTC).isoformat(timespec="milliseconds")
@@ -119,9 +129,9 @@ class ProcessTrial:
             environ=led_environ(
                 self.variables, {**self.session.access.environ(), **service_variables(planned.services)}
             ),
-            home=self.folder / "home",
-            cwd=self.folder / "cwd",
-            confine=(self.folder,) if world.confine else None,
+            home=self.folder.path / "home",
+            cwd=self.folder.path / "cwd",
+            confine=(self.folder.path,) if world.confine else None,
             seed=planned.seed,
             limits=process_limits(world, limits.output_bytes),
             phases=(
@@ -158,7 +168,7 @@ class ProcessTrial:
             case Done() if self.done is None:
                 self.done = news
                 self.stop()
-            case Torn(error) if self.torn is None:
+            case Torn(error) if self.torn is None and self.done is not None and self.world.environment is not None:
                 self.torn = error
 
     def _begin(self, at: float) -> None:
@@ -193,9 +203,13 @@ class ProcessTrial:
         status, error = self._status(ended)
         if self.acting and self.torn is not None and status is not Status.ENVIRONMENT_ERROR:
             self.notes.append(f"closing the environment failed: {self.torn.message}")
-        workspace, problem = self._sealed() if is_graded(status) else (None, None)
-        if problem is not None:
-            status, error = Status.ENVIRONMENT_ERROR, problem
+        workspace = None
+        if is_graded(status):
+            try:
+                workspace = self._sealed()
+            except Unfit as unfit:
+                status, error = unfit.makes(status, error, self.notes)
+                workspace = self._nothing_instead() if is_graded(status) else None
         self._note(ended)
         seconds = self.done.seconds if self.done is not None else ended.phases.get("act", 0.0)
         transcript = self._transcript(ended, seconds)
@@ -213,6 +227,7 @@ class ProcessTrial:
             workspace=workspace,
             diff=functools.partial(diff_of, workspace, self.before, world.template) if world.graders else None,
             final=Left(world, self.planned, self.suite, self.variables, self.before),
+            again=self._again(status, ended),
             release=release,
         )
 
@@ -227,16 +242,24 @@ class ProcessTrial:
         status, error = status_of(
             limit=self._limit(ended), provider=provider, late=late, raised=raised, unreachable=self.session.unreachable
         )
-        torn = self.torn or (_unready(ended, self.world) if _died_closing(ended) and self.done is not None else None)
+        torn = self.torn
+        if torn is None and self.world.environment is not None and self.done is not None and _died_closing(ended):
+            torn = _unready(ended, self.world)
         if torn is not None and status is Status.COMPLETED:
             return Status.ENVIRONMENT_ERROR, torn
         return status, error
+
+    def _again(self, status: Status, ended: Ended) -> bool:
+        """Whether there may be another try: once the agent had begun, only for what we saw and it can't do itself."""
+        if status is not Status.ENVIRONMENT_ERROR or not self.acting:
+            return True
+        return ended.kind in ("lost", "cancelled") and self.guarded and not ended.survivors
 
     def _failed(self, ended: Ended) -> tuple[ErrorInfo | None, ErrorInfo | None]:
         """The deadline that passed, and what the agent raised or did instead of returning."""
         if _is_late(ended, self.done):
             passed = DeadlinePassed(self.world.limits.seconds or 0.0)
-            return ErrorInfo("timeout", str(passed), "DeadlinePassed"), None
+            return ErrorInfo("timeout", passed.words, "DeadlinePassed"), None
         if self.done is not None and (ended.kind == "returned" or ended.phase == "close"):
             return None, self.done.error
         return None, ended.error or ErrorInfo("exited", "its process ended before the agent returned")
@@ -254,20 +277,21 @@ class ProcessTrial:
         """Whether the trial said that it made one, or there is one."""
         return self.made or os.path.lexists(self.place)
 
-    def _sealed(self) -> tuple[Path | None, ErrorInfo | None]:
-        """The workspace, safe to be looked at; None when the trial made none."""
-        if not self.has_workspace:
-            return None, None
-        try:
-            if self.place.is_symlink() or not self.place.is_dir():
-                self.place.unlink(missing_ok=True)
-                self.place.mkdir(mode=0o700)
-                self.notes.append("the workspace was no directory any more; graders were given an empty one")
-            for change in seal(self.place):
-                self.notes.append(_sealing(change.path, change.what, change.target))
-        except (SealError, OSError) as error:
-            return None, ErrorInfo("workspace", str(error), type(error).__name__)
-        return self.place, None
+    def _sealed(self) -> Path | None:
+        """The workspace, safe to be looked at; None when the trial made none. Raises `Unfit`."""
+        if not self.has_workspace and self.folder.intact:
+            return None
+        self.notes.extend(sealed(self.folder, self.place))
+        return self.place
+
+    def _nothing_instead(self) -> Path | None:
+        """An empty workspace for the graders of a trial whose own can't be looked at."""
+        with contextlib.suppress(OSError):
+            self.spare = self.make_folder()
+            place = self.spare.path / "workspace"
+            place.mkdir(mode=0o700)
+            return place
+        return None
 
     def _note(self, ended: Ended) -> None:
         self.notes.extend(unused_notes(self.session))
@@ -284,7 +308,11 @@ class ProcessTrial:
 
     def clear(self) -> None:
         """Remove what was kept of the trial."""
-        remove_tree(self.folder)
+        try:
+            self.folder.clear()
+        finally:
+            if self.spare is not None:
+                self.spare.clear()
 
 
 def led_environ(variables: Mapping[str, str], access: Mapping[str, str]) -> dict[str, str]:
@@ -314,18 +342,8 @@ def _unready(ended: Ended, world: World) -> ErrorInfo:
     kind = "tear-down" if ended.phase == "close" else ended.phase
     if ended.kind == "timeout":
         passed = DeadlinePassed((LOAD_SECONDS if kind == "import" else world.limits.prepare_seconds) or 0.0)
-        return ErrorInfo(kind, f"{kind} {passed}", "DeadlinePassed")
+        return ErrorInfo(kind, f"{kind} {passed.words}", "DeadlinePassed")
     error = ended.error
     if error is None:
         return ErrorInfo(kind, f"the process ended in {kind}: {ended.reason}")
     return ErrorInfo(kind, error.message, error.type, error.traceback)
-
-
-def _sealing(path: str, what: str, target: str) -> str:
-    if what == "link":
-        return f"removed before grading: {path}, a link to {target}, outside the workspace"
-    if what == "hard link":
-        return f"copied before grading: {path}, a file that has a name outside the workspace too"
-    if what == "unreadable":
-        return f"made readable before grading: {path}"
-    return f"removed before grading: {path}, neither a file nor a directory"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import threading
 from collections.abc import Callable, Collection, Coroutine, Iterator
 from pathlib import Path
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
     from passhat.records import RunReader
     from passhat.running._job import Job
     from passhat.suite import Suite
+
+_AT_ONCE = 1.0  # seconds within which a run that is interrupted ends without a word
 
 
 class Run:
@@ -153,6 +156,8 @@ def on_thread(go: Callable[[], Coroutine[Any, Any, Any]], interrupt: Callable[[]
     except KeyboardInterrupt:
         interrupted = True
         interrupt()
+        if not over.wait(_AT_ONCE):
+            sys.stderr.write("\npasshat: stopping what runs; press Ctrl-C again to leave at once\n")
         over.wait()  # a second Ctrl-C ends this wait: the run stays as a kill would leave it, resumable
     if raised:
         raise raised[0]

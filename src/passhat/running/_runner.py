@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 import time
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
@@ -190,7 +191,8 @@ class Runner:
                 self._board.spent(acted.usage)
                 self._check_spending()
                 retry += 1
-                if not runs_again(acted.status) or retry > self._rules.retries or self._state != "finished":
+                may = acted.again and runs_again(acted.status) and retry <= self._rules.retries
+                if not may or self._state != "finished":
                     return await self._finish(planned, acted, attempts)
             finally:
                 acted.release()
@@ -211,7 +213,11 @@ class Runner:
     async def _keep_workspace(self, record: TrialRecord, acted: Acted) -> TrialRecord:
         if self._store is None or acted.workspace is None or not acted.workspace.is_dir():
             return record
-        kept = await asyncio.to_thread(_keep, self._store, record, acted.workspace, acted.diff)
+        over = threading.Event()
+        try:
+            kept = await asyncio.to_thread(_keep, self._store, record, acted.workspace, acted.diff, over.is_set)
+        finally:
+            over.set()
         notes = record.notes if kept.name else (*record.notes, f"workspace not kept: {kept.reason}")
         return msgspec.structs.replace(record, workspace=kept.name, notes=notes)
 
@@ -227,7 +233,11 @@ class Runner:
 
 
 def _keep(
-    store: WorkspaceStore, record: TrialRecord, workspace: Path, diff: Callable[[], Mapping[str, str]] | None
+    store: WorkspaceStore,
+    record: TrialRecord,
+    workspace: Path,
+    diff: Callable[[], Mapping[str, str]] | None,
+    stop: Callable[[], bool],
 ) -> KeptWorkspace:
     """Archive a trial's workspace, with what changed in it: a grader may ask for that again."""
     changed = None
@@ -241,4 +251,5 @@ def _keep(
         passed=record.passed is True,
         arm=record.arm,
         diff=changed,
+        stop=stop,
     )

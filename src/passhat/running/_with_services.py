@@ -54,7 +54,8 @@ class WithServices:
 
         acted = dataclasses.replace(acted, final=(acted.final, lane), release=release)
         if acted.status not in _STANDS and (why := await self._host.problem(lane)):
-            acted = dataclasses.replace(acted, status=Status.ENVIRONMENT_ERROR, error=ErrorInfo("service", why))
+            error = ErrorInfo("service", why)  # the agent may have ended it: no reason for another try
+            acted = dataclasses.replace(acted, status=Status.ENVIRONMENT_ERROR, error=error, again=False)
         return acted
 
     async def grade(self, planned: PlannedTrial, acted: Acted) -> Graded:

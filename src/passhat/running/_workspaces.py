@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import os
 import stat
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
+from passhat import isolation
+from passhat.facts import ErrorInfo, Status
+from passhat.isolation import SealChange, SealError
+
+_OUR_DISK = {errno.EIO, errno.ENOSPC, errno.EDQUOT, errno.ENOMEM, errno.EMFILE, errno.ENFILE}
 _HASHED = 1_000_000  # bytes; larger files are told apart by size and times
 
 
@@ -33,24 +39,53 @@ def changes(before: Mapping[str, str], after: Mapping[str, str]) -> dict[str, st
     return found
 
 
+class Unfit(Exception):
+    """A workspace that can't be given to graders; ``by_agent``: that is the agent's doing and not our disk's."""
+
+    def __init__(self, message: str, *, by_agent: bool = True, kind: str = "") -> None:
+        super().__init__(message)
+        self.by_agent = by_agent
+        self.info = ErrorInfo("workspace", message, kind)
+
+    @classmethod
+    def because(cls, error: OSError) -> Unfit:
+        """What an attempt to make it ready said."""
+        said = str(error) if isinstance(error, SealError) else f"the workspace can't be made ready for grading: {error}"
+        return cls(said, by_agent=error.errno not in _OUR_DISK, kind=type(error).__name__)
+
+    def makes(self, status: Status, error: ErrorInfo | None, notes: list[str]) -> tuple[Status, ErrorInfo | None]:
+        """What it makes of a trial that ended so: a failure stays the failure that it was, with a remark."""
+        if not self.by_agent:
+            return Status.ENVIRONMENT_ERROR, self.info
+        if status is Status.COMPLETED:
+            return Status.AGENT_ERROR, self.info
+        notes.append(str(self))
+        return status, error
+
+
 def seal(folder: Path) -> list[str]:
-    """Remove what a grader mustn't meet: FIFOs, sockets, devices, links that leave the folder. Says what it removed."""
-    root = folder.resolve()
-    removed = []
-    for path in list(_files(folder)):
-        mode = path.lstat().st_mode
-        if stat.S_ISREG(mode):
-            continue
-        if stat.S_ISLNK(mode):
-            aim = (path.parent / os.readlink(path)).resolve()
-            if aim.is_relative_to(root):
-                continue
-            what = f"a link to {aim}, outside the workspace"
-        else:
-            what = "neither a file nor a directory"
-        path.unlink()
-        removed.append(f"removed before grading: {path.relative_to(folder)}, {what}")
-    return removed
+    """Make a workspace safe for graders; says what was changed. Raises `Unfit`."""
+    try:
+        return [_said(change) for change in isolation.seal(folder)]
+    except OSError as error:
+        raise Unfit.because(error) from error
+
+
+def _said(change: SealChange) -> str:
+    path, target = change.path, change.target
+    match change.what:
+        case "link":
+            return f"removed before grading: {path}, a link to {target}, outside the workspace"
+        case "circle":
+            return f"removed before grading: {path}, a link to {target} that leads round in a circle"
+        case "hard link":
+            return f"copied before grading: {path}, a file that has a name outside the workspace too"
+        case "large hard link":
+            return f"removed before grading: {path}, a file with a name outside the workspace, too large to be copied"
+        case "unreadable":
+            return f"made readable before grading: {path}"
+        case _:
+            return f"removed before grading: {path}, neither a file nor a directory"
 
 
 def _files(folder: Path) -> Iterator[Path]:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import os
-import shutil
 import threading
 from collections.abc import Callable
 from pathlib import Path
 
 from passhat.facts import PasshatError
+from passhat.isolation import copy_file
 
 _LEFT_OUT = {
     ".git",
@@ -92,4 +92,4 @@ def _copy(source: Path, target: Path, root: Path) -> None:
             raise WorkspaceError(f"{source}: a link to {aim}, outside {root}; copy the file into the template instead")
         target.symlink_to(os.path.relpath(aim, source.parent.resolve()))
     elif source.is_file():
-        shutil.copy2(source, target)
+        copy_file(source, target)
