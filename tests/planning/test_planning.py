@@ -111,6 +111,25 @@ def test_what_judges_cost_belongs_to_the_price_and_unknown_prices_make_it_partia
         assert found.partial == partial
 
 
+def test_a_pilot_that_stopped_early_is_no_basis_and_the_plan_says_so() -> None:
+    gate = "pass@1 >= 0.5"
+    manifest = Manifest(run_id="r", suite="s", trials=20, gates=(gate,), stop="when-decided", task_ids=("a", "b"))
+    records = [
+        TrialRecord(
+            task=task,
+            trial=trial,
+            status=Status.COMPLETED if task == "a" else Status.NOT_NEEDED,
+            passed=trial > 0 if task == "a" else None,
+        )
+        for task in "ab"
+        for trial in range(20)
+    ]
+    pilot = pilot_of(summarize(manifest, records))
+    assert pilot.stopped_early
+    assert not pilot_of(report([3, 2], 4)).stopped_early
+    assert "the pilot stopped early: its rates are no estimates" in render_plan(make_plan(pilot))
+
+
 def test_a_second_run_measures_how_differently_tasks_respond() -> None:
     rng = random.Random(2)
     before, after = [], []

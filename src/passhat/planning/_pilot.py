@@ -20,7 +20,8 @@ class Pilot(msgspec.Struct, frozen=True, kw_only=True):
     ``within`` is the variance of one trial given its task, ``between`` that of the tasks' true rates, ``response`` the
     standard deviation of the change from task to task. ``kinds`` are the tasks' true rates as the plan takes them, with
     the share of tasks that have each: those seen, drawn together until they vary by ``between``. ``quiet``: no task
-    both passed and failed, so that half a trial of all is taken to have gone otherwise.
+    both passed and failed, so that half a trial of all is taken to have gone otherwise. ``stopped_early``: the run left
+    trials out once its verdict was certain, so that its rates are no estimates.
 
     ``flip_rate`` is the share of tasks that both passed and failed. ``dollars`` (its judges' included) and ``seconds``
     are a trial's, None where unknown; ``partial`` names those known in part only. A trial's seconds are those of the
@@ -42,6 +43,7 @@ class Pilot(msgspec.Struct, frozen=True, kw_only=True):
     seconds: float | None
     concurrency: int
     partial: tuple[str, ...] = ()
+    stopped_early: bool = False
 
 
 def pilot_of(report: Report, after: Report | None = None, *, response: float | None = None) -> Pilot:
@@ -90,6 +92,7 @@ def pilot_of(report: Report, after: Report | None = None, *, response: float | N
         seconds=_seconds(report),
         concurrency=report.run.concurrency,
         partial=("dollars",) if partial else (),
+        stopped_early=any(finding.rule == "stopped-early" for finding in report.findings),
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from passhat.planning import Pilot, Plan, Size, Ways
-from passhat.reporting._blocks import DIM, STRONG, Cell, Column, Page
+from passhat.reporting._blocks import DIM, STRONG, WARN, Cell, Column, Page
 from passhat.reporting._console import Look
 from passhat.reporting._text import clean, count, dollars, rate
 
@@ -25,6 +25,9 @@ def render_plan(plan: Plan, *, width: int = 80, color: bool = False, unicode: bo
 
 def _basis(page: Page, pilot: Pilot) -> None:
     page.line(f"pass@1 {rate(pilot.rate)} · {count(pilot.tasks, 'task')} × {count(pilot.trials, 'trial')}", indent=2)
+    if pilot.stopped_early:
+        text = "the pilot stopped early: its rates are no estimates, and neither is this plan; run one in full"
+        page.line((text, WARN), indent=2)
     whole = pilot.within + pilot.between
     if whole and not pilot.quiet:
         share = pilot.between / whole * 100
