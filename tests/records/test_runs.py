@@ -8,7 +8,18 @@ from pathlib import Path
 
 import pytest
 
-from passhat.records import RecordError, RunNotFound, RunWriter, find_run, list_runs
+from passhat.facts import Status, TrialRecord
+from passhat.records import (
+    RecordError,
+    RunEntry,
+    RunNotFound,
+    RunReader,
+    RunWriter,
+    counted,
+    find_run,
+    list_runs,
+)
+from passhat.summary import quick_missing, quick_pass_at_1, summarize
 
 Create = Callable[..., RunWriter]
 
@@ -89,3 +100,23 @@ def test_runs_that_can_not_be_listed_are_named(tmp_path: Path, monkeypatch: pyte
     monkeypatch.setattr(Path, "iterdir", refuse)
     with pytest.raises(RecordError, match=f"runs: permission denied|{os.sep}runs"):
         list_runs(tmp_path)
+
+
+def test_a_run_without_counts_is_counted_from_its_records_as_its_report_counts_it(
+    create: Create, make_record: Callable[..., TrialRecord], root: Path
+) -> None:
+    writer = create(tasks=("a", "b"), trials=3)
+    writer.append(make_record("a", 0))
+    writer.append(make_record("a", 1, passed=None, status=Status.GRADER_ERROR))
+    writer.append(make_record("b", 0, passed=False))
+    writer.close()  # as a writer that is killed leaves it
+    (entry,) = list_runs(root)
+    assert entry.manifest is not None
+    assert entry.manifest.counts == ()
+    whole = counted(entry).manifest
+    assert whole is not None
+    report = summarize(whole, RunReader(entry.path).trials())
+    assert (quick_missing(whole), quick_pass_at_1(whole)) == (report.trials.missing, report.pass_at_1) == (4, 0.5)
+    assert counted(RunEntry(entry.path, whole)).manifest is whole
+    (entry.path / "trials.jsonl").write_text("no record\n")
+    assert "trials.jsonl line 1: isn't a record" in counted(entry).problem

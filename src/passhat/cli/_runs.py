@@ -15,10 +15,10 @@ from passhat.cli._reports import print_json, terminal
 @options.root
 def command(root: Path, as_json: bool) -> int:
     """List the recorded runs, newest first."""
-    from passhat.records import list_runs
+    from passhat.records import counted, list_runs
     from passhat.reporting import render_runs
 
-    entries = list_runs(root)
+    entries = [counted(entry) for entry in list_runs(root)]
     if as_json:
         rows = [{"run": e.run_id, "path": str(e.path), "manifest": e.manifest, "problem": e.problem} for e in entries]
         print_json(rows)

@@ -7,9 +7,12 @@ from pathlib import Path
 import msgspec
 
 from passhat.facts import Manifest
+from passhat.records._damage import own_lines
 from passhat.records._errors import RecordError, RunNotFound, disk_error
-from passhat.records._format import LOCK, MANIFEST, read_manifest
+from passhat.records._format import LOCK, MANIFEST, decode_record, read_manifest
 from passhat.records._lock import holder_of
+from passhat.records._pairs import PairSet
+from passhat.records._tally import Tally
 
 
 class RunEntry(msgspec.Struct, frozen=True):
@@ -79,6 +82,25 @@ def manifest_now(path: Path) -> Manifest:
     if manifest.state != "running" or holder_of(path / LOCK) is not None:
         return manifest
     return msgspec.structs.replace(manifest, state="interrupted")
+
+
+def counted(entry: RunEntry) -> RunEntry:
+    """A run with the counts that its manifest lacks because its writer was killed, or still writes: from its records.
+
+    Reads every record of such a run, and nothing of the others. One whose records can't be read has a ``problem``.
+    """
+    if entry.manifest is None or entry.manifest.counts:
+        return entry
+    tally, seen = Tally(), PairSet()
+    try:
+        for _, record in own_lines(entry.path, entry.manifest).parsed(decode_record):
+            if seen.add(record.key):
+                tally.add(record)
+    except RecordError as error:
+        return RunEntry(entry.path, problem=str(error))
+    return msgspec.structs.replace(
+        entry, manifest=msgspec.structs.replace(entry.manifest, counts=tally.counts(entry.manifest))
+    )
 
 
 def _entry(path: Path) -> RunEntry:

@@ -11,7 +11,7 @@ from passhat.facts import Manifest, TrialRecord
 from passhat.reporting._blocks import BAD, DIM, GOOD, STRONG, WARN, Cell, Column, Page
 from passhat.reporting._console import Look
 from passhat.reporting._text import clean, count, dollars, rate, seconds, tokens
-from passhat.summary import quick_pass_at_1
+from passhat.summary import quick_missing, quick_pass_at_1
 
 
 class Listed(Protocol):
@@ -56,7 +56,7 @@ def render_runs(runs: Iterable[Listed], *, width: int = 80, color: bool = False,
 
 def _run_cells(run_id: str, manifest: Manifest) -> list[Cell]:
     known = quick_pass_at_1(manifest)
-    missing = sum(each.missing for each in manifest.counts)
+    missing = quick_missing(manifest)
     model = clean(manifest.model_requested or "", 60)
     real = manifest.model_source in ("live", "unseen")
     source = Text(model or manifest.model_source, "" if real else WARN)

@@ -42,7 +42,7 @@ from passhat.summary._report import (
 from passhat.summary._rows import verdict_of_task
 from passhat.summary._settling import can_settle, settle
 from passhat.summary._summarize import flip_rate, summarize
-from passhat.summary._title import is_rate_of_an_agent, quick_pass_at_1, title_of
+from passhat.summary._title import is_rate_of_an_agent, quick_missing, quick_pass_at_1, title_of
 
 __all__ = [
     "NOT_THE_AGENTS",
@@ -90,6 +90,7 @@ __all__ = [
     "judge_agreements",
     "judged_trials",
     "level_at",
+    "quick_missing",
     "quick_pass_at_1",
     "same_thing",
     "served",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from passhat.facts import NO_MODEL, Manifest
+from passhat.facts import NO_MODEL, Manifest, TaskCount
 
 _ANSWERED = {
     "scripted": (
@@ -54,6 +54,21 @@ def quick_pass_at_1(manifest: Manifest) -> float | None:
     >>> quick_pass_at_1(Manifest(run_id="r", suite="s", counts=(TaskCount("a", 4, 3), TaskCount("b", 2, 0))))
     0.375
     """
-    counts = [count for count in manifest.counts if count.n and count.arm == (manifest.baseline or manifest.arms[0])]
-    held_out = [count for count in counts if manifest.task_splits.get(count.task) != "tune"] or counts
-    return sum(count.c / count.n for count in held_out) / len(held_out) if held_out else None
+    counts = [count for count in _headline(manifest) if count.n]
+    return sum(count.c / count.n for count in counts) / len(counts) if counts else None
+
+
+def quick_missing(manifest: Manifest) -> int:
+    """How many of the trials that `quick_pass_at_1` is about have no verdict, as a report of the run says.
+
+    >>> from passhat.facts import TaskCount
+    >>> quick_missing(Manifest(run_id="r", suite="s", counts=(TaskCount("a", 4, 3, 1), TaskCount("b", 2, 0))))
+    1
+    """
+    return sum(count.missing for count in _headline(manifest))
+
+
+def _headline(manifest: Manifest) -> list[TaskCount]:
+    """The counts that a report's first numbers are of: those of its arm, and of tasks outside the tune split."""
+    counts = [count for count in manifest.counts if count.arm == manifest.main_arm and count.n + count.missing]
+    return [count for count in counts if manifest.task_splits.get(count.task) != "tune"] or counts
