@@ -46,6 +46,7 @@ def build(outcomes: dict[str, str], **fields: Any) -> Report:
     facts: dict[str, Any] = {
         "run_id": "20261130T102205Z-shop-7f3a",
         "suite": "shop",
+        "source_file": "evals/eval_shop.py::shop",
         "passhat": "0.1.0",
         "started": "2026-11-30T10:22:05Z",
         "model_source": "live",
