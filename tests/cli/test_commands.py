@@ -156,6 +156,21 @@ def test_an_interrupted_run_is_resumed_and_no_finished_trial_runs_again(passhat:
     )
 
 
+def test_limits_of_the_run_are_given_on_the_command_line_and_raised_to_resume(passhat: Call, folder: Path) -> None:
+    for option in ("--run-dollars", "--run-seconds", "--run-tokens"):
+        for value in ("0", "-1", "nan"):
+            assert passhat("run", "evals", option, value).returncode == 2
+    path = folder / "evals" / "eval_words.py"
+    path.write_text("import time\n" + path.read_text().replace("    sent = [", "    time.sleep(0.3)\n    sent = ["))
+    assert passhat("run", "evals", "--seed", "3", "-q", "--run-seconds", "0.5", "--concurrency", "1").returncode == 3
+    (listed,) = json.loads(passhat("runs", "--json").stdout)
+    assert (listed["manifest"]["state"], listed["manifest"]["limits"]["run_seconds"]) == ("stopped", 0.5)
+    done = passhat("resume", "last", "-q", "--json", "--run-seconds", "600")
+    assert done.returncode == 0, done.stderr
+    run = json.loads(done.stdout)["run"]
+    assert (run["state"], run["limits"]["run_seconds"]) == ("finished", 600)
+
+
 def test_help_lists_the_commands_and_loads_nothing_heavy(passhat: Call) -> None:
     done = passhat("--help", PYTHONPROFILEIMPORTTIME="1")
     assert done.returncode == 0

@@ -5,9 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
+
+if TYPE_CHECKING:
+    from passhat.suite import Suite
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -15,7 +18,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 class Share(click.FloatRange):
     """A number between two others, both excluded; NaN lies nowhere."""
 
-    def __init__(self, low: float, high: float) -> None:
+    def __init__(self, low: float, high: float = math.inf) -> None:
         super().__init__(low, high, min_open=True, max_open=True)
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
@@ -93,6 +96,32 @@ def chosen(command: F) -> F:
     ):
         command = option(command)
     return command
+
+
+def limited(command: F) -> F:
+    """What the whole run may spend; `within_limits` reads the options."""
+    for option in (
+        click.option("--run-tokens", type=click.IntRange(min=1), metavar="N", help="Stop after so many tokens."),
+        click.option("--run-seconds", type=Share(0), metavar="S", help="Stop after so many seconds."),
+        click.option(
+            "--run-dollars",
+            type=Share(0),
+            metavar="USD",
+            help="Stop after so many dollars; passhat resume goes on (default: as the suite says).",
+        ),
+    ):
+        command = option(command)
+    return command
+
+
+def within_limits(suite: Suite, given: Mapping[str, Any]) -> Suite:
+    """The suite with the command line's limits of the whole run, where there are any."""
+    import msgspec
+
+    from passhat.facts import RUN_LIMITS
+
+    asked = {name: given[name] for name in RUN_LIMITS if given[name] is not None}
+    return suite.replace(limits=msgspec.structs.replace(suite.limits, **asked)) if asked else suite
 
 
 def judged(command: F) -> F:

@@ -29,6 +29,7 @@ from passhat.facts import Status
 @click.option("--force", is_flag=True, help="Go on although tasks, graders or agent have changed.")
 @options.isolated(None)
 @options.confined
+@options.limited
 @options.doubled
 @options.judged
 @options.formatted
@@ -45,7 +46,7 @@ def command(run: str, path: str | None, root: Path, **given: Any) -> int:
     where = find_run(run, root)
     manifest = RunReader(where).manifest
     with entrance() as through, aside():
-        suite = suite_of(manifest, path, root)
+        suite = options.within_limits(suite_of(manifest, path, root), given)
         result = resume(
             where,
             suite,

@@ -57,6 +57,7 @@ _ASKED = (
 )
 @options.isolated("process")
 @options.confined
+@options.limited
 @options.chosen
 @options.judged
 @options.formatted
@@ -95,7 +96,7 @@ def _check_all(suites: list[FoundSuite], through: Entrance, given: dict[str, Any
 def _one(found: FoundSuite, through: Entrance, given: dict[str, Any]) -> int:
     import passhat
 
-    suite = _gated(found, given)
+    suite = _as_asked(found, given)
     with aside():
         result = passhat.run(
             suite,
@@ -116,9 +117,10 @@ def _one(found: FoundSuite, through: Entrance, given: dict[str, Any]) -> int:
     return report.exit_code
 
 
-def _gated(found: FoundSuite, given: dict[str, Any]) -> Suite:
-    """The suite with the command line's gates: they are checked, recorded and judged like its own."""
-    return found.suite.replace(gates=(*found.suite.gates, *given["gates"])) if given["gates"] else found.suite
+def _as_asked(found: FoundSuite, given: dict[str, Any]) -> Suite:
+    """The suite with the command line's limits, and its gates: they are checked, recorded and judged like its own."""
+    suite = options.within_limits(found.suite, given)
+    return suite.replace(gates=(*suite.gates, *given["gates"])) if given["gates"] else suite
 
 
 def _asked(given: dict[str, Any]) -> dict[str, Any]:
@@ -138,7 +140,7 @@ def _foretell(suites: list[FoundSuite], given: dict[str, Any]) -> int:
     from passhat.running import dry_run
 
     expected = {
-        found.suite.name: dry_run(_gated(found, given), root=given["root"], **_asked(given)) for found in suites
+        found.suite.name: dry_run(_as_asked(found, given), root=given["root"], **_asked(given)) for found in suites
     }
     if given["as_json"]:
         print_json(expected)
