@@ -66,6 +66,18 @@ def test_a_confusion_matrix_has_a_row_for_what_should_be_and_a_column_for_what_w
     assert '<td class="n good">18</td><td class="n warn">2</td>' in html
 
 
+def test_on_a_narrow_terminal_columns_have_numbers_and_names_stay_whole(measured: Measured) -> None:
+    tools = ["issue_refund", "exchange_item", "cancel_order", "update_address", "escalate_to_human", "reply"]
+    table = {tool: {tool: 3} for tool in tools} | {"reply": {"reply": 2, "(other)": 1, "issue_refund": 4}}
+    text = render_terminal(measured(accuracy([*tools, "(other)"], table)), width=60)
+    lines = squeezed(text)
+    assert "1 2 3 4 5 6 7" in lines
+    assert "1 issue_refund 3 · · · · · ·" in lines
+    assert "6 reply 4 · · · · 2 1" in lines
+    assert "columns only: 7 (other)" in lines
+    assert max(cell_len(line) for line in text.splitlines()) <= 60
+
+
 def test_figures_of_classes_make_a_table_with_a_row_a_class(measured: Measured) -> None:
     parts = tuple(
         MetricValue(f"{head} of {label}", value, None, (value - 0.1, value + 0.1))

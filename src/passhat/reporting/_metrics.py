@@ -139,7 +139,8 @@ def metrics(page: Page, report: Report) -> None:
     rows = figures(report)
     like = any(figure.value.tasks_like_these for figure in rows)
     these = any(figure.value.these_tasks for figure in rows)
-    columns = [Column("", shrinks=True, most=_NAME, least=16), Column("value", "right")]
+    longest = max(cell_len(clean(each.value.name, 100)) + 2 * each.depth for each in rows)
+    columns = [Column("", shrinks=True, most=_NAME, least=min(_NAME, longest)), Column("value", "right")]
     columns += [Column("these tasks", "right", drops=2)] * these
     columns += [Column("tasks like these", "right", drops=1)] * like
     columns += [Column("tasks", "right", drops=3), Column("trials", "right", drops=4), Column("", drops=5)]
@@ -194,20 +195,18 @@ def _classes(page: Page, table: ClassTable) -> None:
 
 
 def _matrix(page: Page, table: CountTable) -> None:
-    """A table of counts where it fits, else what is mixed up most often."""
-    room = page.width - 2 - _LEAST - 2
-    width = sum(min(cell_len(clean(column)), _LEAST) + 2 for column in table.columns)
-    if len(table.columns) <= _LABELS and width <= room:
-        page.heading(clean(table.title, 100), "rows: what should be; columns: what was; trials")
-        columns = [Column("", shrinks=True, most=_LABEL, least=_LEAST)]
-        columns += [
-            Column(clean(column, _LABEL), "right", shrinks=True, most=_LABEL, least=_LEAST) for column in table.columns
-        ]
-        page.columns(
-            columns,
-            [[clean(row, _LABEL), *(_count(table, row, column) for column in table.columns)] for row in table.rows],
-        )
-        return
+    """A table of counts where it fits, with numbers for its columns where their names don't; else the mix-ups."""
+    if len(table.columns) <= _LABELS:
+        rows = max(cell_len(clean(row, _LABEL)) for row in table.rows)
+        heads = [clean(column, _LABEL) for column in table.columns]
+        if rows + sum(max(cell_len(head), _LEAST) + 2 for head in heads) <= page.width - 2:
+            page.heading(clean(table.title, 100), "rows: what should be; columns: what was; trials")
+            _counts(page, table, heads, dict.fromkeys(table.rows, ""))
+            return
+        cell = max(len(str(table.at(row, column))) for row in table.rows for column in table.columns)
+        if min(rows, 2 * _LEAST) + 3 + len(heads) * (max(cell, 2) + 2) <= page.width - 2:
+            _numbered(page, table)
+            return
     page.heading(clean(table.title, 100), "what is mixed up most often; trials")
     mixed = table.mixed_up
     for number, row, column in mixed[:_CONFUSIONS]:
@@ -216,6 +215,26 @@ def _matrix(page: Page, table: CountTable) -> None:
         page.line(("nothing", GOOD), indent=2)
     elif len(mixed) > _CONFUSIONS:
         page.line((f"… {len(mixed) - _CONFUSIONS} more; see --json", DIM), indent=2)
+
+
+def _numbered(page: Page, table: CountTable) -> None:
+    """Each label has a number, which stands before its row and over its column."""
+    numbers = {label: str(at) for at, label in enumerate(dict.fromkeys((*table.rows, *table.columns)), 1)}
+    page.heading(clean(table.title, 100), "rows: what should be; columns, by number: what was; trials")
+    before = {row: f"{numbers[row]:>{len(str(len(numbers)))}} " for row in table.rows}
+    _counts(page, table, [numbers[column] for column in table.columns], before)
+    others = [f"{numbers[column]} {clean(column, 60)}" for column in table.columns if column not in table.rows]
+    if others:
+        page.line((f"columns only: {', '.join(others)}", DIM), indent=2)
+
+
+def _counts(page: Page, table: CountTable, heads: Sequence[str], before: Mapping[str, str]) -> None:
+    columns = [Column("", shrinks=True, most=_NAME, least=_LEAST), *(Column(head, "right") for head in heads)]
+    rows: list[list[Cell]] = [
+        [before[row] + clean(row, _LABEL), *(_count(table, row, column) for column in table.columns)]
+        for row in table.rows
+    ]
+    page.columns(columns, rows)
 
 
 def _count(table: CountTable, row: str, column: str) -> Cell:
