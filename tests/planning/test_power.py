@@ -57,7 +57,8 @@ def found(
         if response <= room:
             after = after + rng.choice((-response, response), after.shape)
         else:
-            size = (rate + change) * (1 - rate - change) / response**2 - 1
+            most = (rate + change) * (1 - rate - change)
+            size = most / min(response**2, 0.999 * most) - 1
             after = rng.beta((rate + change) * size, (1 - rate - change) * size, after.shape)
     counts = rng.binomial(n, rate, after.shape), rng.binomial(n, after)
     p = cmh_of(*counts, n) if of == THESE else sign_flip_of(counts[1] - counts[0])

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, SupportsIndex
 
 from passhat.stats import _checks
 from passhat.stats._binomial import normal_quantile
+from passhat.stats._power_few import FEW, exact_beyond_normal
 from passhat.stats._types import Target
 
 if TYPE_CHECKING:
@@ -28,8 +29,8 @@ _REACH = 15.0
 _MANY = 4000
 """From so many tasks on, the tests' variance is taken as known: it varies by a part in a thousand."""
 
-_CELLS = 96
-"""Up to so many cells the sum of weights is kept exactly; beyond, a cell is a quarter of its standard deviation."""
+_CELLS = 400
+"""Up to so many cells the sum of weights is kept exactly; beyond, a cell is a twentieth of its standard deviation."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +62,8 @@ def comparison_power(
     the standard deviation of the tasks' rates after, around what their kind says; only "tasks like these" feel it.
 
     Exact for CMH up to the rounding of its variance, and for the sign-flip test with one trial a task; with more
-    trials its p value is that of the normal law with the null's kurtosis and continuity correction.
+    trials its p value is that of the normal law with the null's kurtosis and continuity correction, and up to 40 tasks
+    what the exact test adds to that is simulated, with a fixed seed.
 
     Raises ValueError for no kinds, rates or shares out of 0..1, numbers below 1, and an unknown target.
     Source: convolution of the tasks' laws; checked against simulation of both tests.
@@ -83,15 +85,25 @@ def comparison_power(
     these = of == "these tasks"
     spread = 0.0 if these else _checks.not_negative(response, "response") ** 2
     laws = [_law(move, trials, spread) for move in moves]
-    weights = _weights(trials, these)
     shares = [move.share / sum(each.share for each in moves) for move in moves]
+    rising = sum(share * (move.after - move.before) for move, share in zip(moves, shares, strict=True)) >= 0
+    weights = _weights(trials, these)
     if these:
         parts = [(law, count) for law, count in zip(laws, _whole_counts(shares, many), strict=True) if count]
-    else:
-        parts = [(np.tensordot(shares, laws, 1), many)]
-    sums = _sums(parts, weights, trials)
-    rising = sum(share * (move.after - move.before) for move, share in zip(moves, shares, strict=True)) >= 0
-    return sums.mass(_cmh_rejects(trials, z) if these else _sign_flip_rejects(parts, trials, z), rising=rising)
+        return _sums(parts, weights, trials).mass(_cmh_rejects(trials, z), rising=rising)
+    law = np.tensordot(shares, laws, 1)
+    sums = _sums([(law, many)], weights, trials)
+    return _sign_flip_power(sums, law, many, 1 - _checks.level_of(level), rising=rising)
+
+
+def _sign_flip_power(sums: _Sums, law: Floats, tasks: int, alpha: float, *, rising: bool) -> float:
+    if len(law) == 2:
+        return sums.mass(_single_flips_reject(alpha), rising=rising)
+    p = _flips_p(law)
+    power = sums.mass(lambda sum_, square: (p(sum_[:, None], square[None, :]) <= alpha).astype(float), rising=rising)
+    if tasks <= FEW:
+        power += exact_beyond_normal(law, tasks, alpha, p, rising=rising)
+    return min(1.0, max(0.0, power))
 
 
 def _whole_counts(shares: Sequence[float], tasks: int) -> list[int]:
@@ -160,7 +172,7 @@ def _sums(parts: Sequence[tuple[Floats, int]], weights: Floats, n: int) -> _Sums
     middle, spread = _moments(parts, differences)
     middle_w, spread_w = _moments(parts, weights)
     most = float(weights.max()) * tasks
-    cell = 1.0 if most < _CELLS else max(1.0, spread_w / 4)
+    cell = 1.0 if most < _CELLS else max(1.0, spread_w / 20)
     if tasks >= _MANY:
         cell = float(weights.max())
     wide = min(2 * n * tasks + 2, int(_REACH * spread) + 2 * n + 2)
@@ -224,26 +236,33 @@ def _cmh_rejects(n: int, z: float) -> Callable[[Floats, Floats], Floats]:
     return rejects
 
 
-def _sign_flip_rejects(parts: Sequence[tuple[Floats, int]], n: int, z: float) -> Callable[[Floats, Floats], Floats]:
-    """Where the sign-flip test rejects: exactly for single trials, else by the null's first four moments."""
+def _single_flips_reject(alpha: float) -> Callable[[Floats, Floats], Floats]:
+    """Where the sign-flip test of single trials, exact McNemar, rejects; a weight is then the tasks that moved."""
     import numpy as np
-    from scipy.special import betainc, ndtr
+    from scipy.special import betainc
 
-    alpha = 2 * float(ndtr(-z))
-
-    def exactly(differences: Floats, weights: Floats) -> Floats:
+    def rejects(differences: Floats, weights: Floats) -> Floats:
         moved = np.maximum(weights, 1.0)[None, :]
         up = (moved + np.maximum(abs(differences), 1.0)[:, None]) / 2
         p = 2 * betainc(np.minimum(up, moved), np.maximum(moved - up, 0) + 1, 0.5)  # the binomial tail from ``up``
         return np.asarray((up <= moved) & (p <= alpha + 1e-12), dtype=float)
 
-    def nearly(differences: Floats, weights: Floats) -> Floats:
-        law = sum(each * count for each, count in parts)
-        apart = np.subtract.outer(np.arange(n + 1), np.arange(n + 1))
-        fourth = float((law * apart**4).sum() / max(float((law * apart**2).sum()), 1e-300))
-        square = np.maximum(weights, 1.0)[None, :]
-        x = np.maximum(abs(differences)[:, None] - 1, 0) / np.sqrt(square)
-        tail = ndtr(-x) - np.exp(-x * x / 2) / np.sqrt(2 * np.pi) * fourth / square / 12 * (x**3 - 3 * x)
-        return np.asarray(2 * tail <= alpha, dtype=float)
+    return rejects
 
-    return exactly if n == 1 else nearly
+
+def _flips_p(law: Floats) -> Callable[[Floats, Floats], Floats]:
+    """p of the sign-flip test by (sum, sum of squares): its normal law with kurtosis and continuity correction."""
+    import numpy as np
+    from scipy.special import ndtr
+
+    n = len(law) - 1
+    apart = np.subtract.outer(np.arange(n + 1), np.arange(n + 1))
+    fourth = float((law * apart**4).sum() / max(float((law * apart**2).sum()), 1e-300))
+
+    def p(differences: Floats, weights: Floats) -> Floats:
+        square = np.maximum(weights, 1.0)
+        x = np.maximum(abs(differences) - 1, 0) / np.sqrt(square)
+        density = np.exp(-x * x / 2) / np.sqrt(2 * np.pi)
+        return np.asarray(2 * (ndtr(-x) - density * fourth / square / 12 * (x**3 - 3 * x)))
+
+    return p
