@@ -6,8 +6,10 @@ purpose, so that there is something to calibrate. With a key: delete ``judge_sim
 """
 
 import random
+from collections.abc import Iterator
 
-from passhat import Suite, Task
+from passhat import Suite, Task, Trial
+from passhat.gateway import Reply, Request
 from passhat.graders import judge
 from passhat.scripting import structured
 
@@ -15,7 +17,7 @@ KIND = ("I'm sorry for the trouble, {who}.", "Thank you for waiting, {who}.", "I
 CURT = ("Order {n} is late.", "Read the terms, {who}.", "That's how it is, {who}.")
 
 
-def reply(trial):
+def reply(trial: Trial) -> str:
     """Easy tasks mostly get a kind reply, hard ones seldom do."""
     rng = random.Random(trial.seed)
     kind = rng.random() < trial.data["kindness"]
@@ -23,7 +25,7 @@ def reply(trial):
     return f"{opening} Order {trial.data['order']} will be with you on Friday."
 
 
-def lenient_judge(request, rng):
+def lenient_judge(request: Request, rng: random.Random) -> Reply:
     """Passes nine in ten replies that people would pass, and three in ten that they would not."""
     shown = next(message.text for message in request.messages if message.role == "user")
     answer = shown.rpartition("BEGIN answer")[2].partition("\n")[2].partition("\n=====END")[0]
@@ -33,7 +35,7 @@ def lenient_judge(request, rng):
     return structured({"evidence": [], "reason": "by its tone", "verdict": verdict})
 
 
-def tasks():
+def tasks() -> Iterator[Task]:
     """Thirty orders; people are harder to please about refunds."""
     for place in range(30):
         tag = "refund" if place % 3 == 0 else "delivery"

@@ -4,6 +4,7 @@ Everything here is plain data: a runner in one process, a grader in another and 
 same records. Nothing in this package starts a process, opens a socket or knows a file format.
 """
 
+from passhat.facts._durations import duration
 from passhat.facts._errors import AgentUnavailable, PasshatError, SimulatorError
 from passhat.facts._events import (
     AgentEvent,
@@ -16,7 +17,6 @@ from passhat.facts._events import (
     ToolOffer,
     ToolRun,
 )
-from passhat.facts._durations import duration
 from passhat.facts._exceptions import message_of, traceback_of
 from passhat.facts._grades import Grade, Role, Verdict, decide
 from passhat.facts._groups import grouped, interleaved

@@ -31,8 +31,8 @@ class Judged(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     are the same: what was calibrated for one is void for another.
 
     ``rubric`` is a hash of the criterion, ``prompt`` one of everything else that the judge is told alike for every
-    trial. ``models`` are those that were asked, as PROVIDER/NAME. ``verdict`` is the word that the samples come to, None
-    when they come to none. ``usage`` includes answers that couldn't be used.
+    trial. ``models`` are those that were asked, as PROVIDER/NAME. ``verdict`` is the word that the samples come to,
+    None when they come to none. ``usage`` includes answers that couldn't be used.
     ``notes`` say what was cut or changed in the judged text.
     """
 

@@ -97,7 +97,7 @@ def tool_choice(
     ``should`` says of a task whether the tool ought to be called: a key of ``task.expected`` that holds true or false,
     or a function of the task. ``arguments`` (a key or a function of the task) are those it ought to have, as in
     `trace.called`. The value is the share of right choices; ``parts`` are "called when it should be", "left alone when
-    it shouldn't be" and "right arguments when called"; ``details["choices"]`` counts. A trial that failed is wrong both ways; one
-    in which nothing tells is missing.
+    it shouldn't be" and "right arguments when called"; ``details["choices"]`` counts. A trial that failed is wrong both
+    ways; one in which nothing tells is missing.
     """
     return ToolChoice(tool, should, arguments, evidence, recorded, level)

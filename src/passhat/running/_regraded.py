@@ -76,8 +76,8 @@ class Regraded(msgspec.Struct, frozen=True, kw_only=True):
     again: its grades are the run's), or *gone*. ``judged`` trials have new grades; ``without`` have none because of how
     they ended; ``unreached`` were left when the regrade was interrupted. ``other_answers`` are tasks whose expected
     answer isn't the run's. ``files_changed`` are project files that grading imports and that aren't what they were in
-    the run: a grader whose own source is the *same* may call what is in them. ``judge_models`` could be asked now, ``judge_models_then`` in the run; ``dollars`` is what
-    judges spent, None when unknown.
+    the run: a grader whose own source is the *same* may call what is in them. ``judge_models`` could be asked now,
+    ``judge_models_then`` in the run; ``dollars`` is what judges spent, None when unknown.
     """
 
     id: str

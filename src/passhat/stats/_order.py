@@ -100,7 +100,9 @@ def _result(value: object, task: int) -> int:
 def _too_thin(rows: list[list[int]], long: list[list[int]], mixed: list[list[int]]) -> str:
     if len(long) < MIN_TASKS_ORDER:
         if len(long) == len(rows):
-            return f"there {'is 1 task' if len(rows) == 1 else f'are {len(rows)} tasks'}, and it takes {MIN_TASKS_ORDER}"
+            return (
+                f"there {'is 1 task' if len(rows) == 1 else f'are {len(rows)} tasks'}, and it takes {MIN_TASKS_ORDER}"
+            )
         return f"only {len(long)} of {len(rows)} tasks have at least {MIN_TRIALS_ORDER} trials"
     return (
         f"only {len(mixed)} of {len(rows)} tasks both passed and failed: with fewer than {MIN_TASKS_ORDER} the "

@@ -56,7 +56,7 @@ def _task(file: Path, line: int, fields: Any) -> Task:
     try:
         return make_task(fields)
     except (TaskError, msgspec.MsgspecError) as error:
-        named = re.search(r"field '([^']+)'|: (id|input|expected|data|tags|family|split|reference|alternatives)\b", str(error))
+        named = re.search(rf"field '([^']+)'|: ({'|'.join(Task.__struct_fields__)})\b", str(error))
         raise TasksFileError(file, line, str(error), field=named and (named[1] or named[2])) from None
 
 

@@ -63,8 +63,8 @@ class EarlierLooks:
 
     A look is a run of the same suite, commit (with its uncommitted changes), model, tasks, graders and arms, started
     before ``run``, in which the gate was not met: a gate that was met needs no other look. A run that hasn't finished,
-    and that isn't resumed, is one as soon as one of its trials has a verdict. The verdict of each is found again at its own
-    share of the error.
+    and that isn't resumed, is one as soon as one of its trials has a verdict. The verdict of each is found again at its
+    own share of the error.
 
     A session of tests has gates of single tasks: ``at(gate, task=…)`` then judges that task's trials alone, among the
     runs of the same suite, code and requested model that have the task.
