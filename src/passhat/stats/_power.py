@@ -62,7 +62,7 @@ def comparison_power(
     the standard deviation of the tasks' rates after, around what their kind says; only "tasks like these" feel it.
 
     Exact for CMH up to the rounding of its variance, and for the sign-flip test with one trial a task; with more
-    trials its p value is that of the normal law with the null's kurtosis and continuity correction, and up to 40 tasks
+    trials its p value is that of the normal law with the null's kurtosis and continuity correction, and up to 24 tasks
     what the exact test adds to that is simulated, with a fixed seed.
 
     Raises ValueError for no kinds, rates or shares out of 0..1, numbers below 1, and an unknown target.

@@ -12,8 +12,8 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
     Ints = NDArray[np.int64]
 
-FEW = 40
-"""Up to so many tasks the correction is worth its time; beyond, it is below a point."""
+FEW = 24
+"""Up to so many tasks the correction is worth its time; beyond, it is half a point or less."""
 
 _ROWS = 2000
 _SEED = 7
