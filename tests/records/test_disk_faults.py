@@ -121,23 +121,18 @@ def test_a_failing_sync_stops_the_writer(create: Create, make_record: Make, monk
 
 
 def test_an_archive_that_cannot_be_written_is_named_and_not_the_workspace_it_is_of(
-    create: Create, tmp_path: Path
+    create: Create, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    resource = pytest.importorskip("resource")
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))  # a write names no file
+
     writer = create()
-    tree = tmp_path / "workspace"
-    tree.mkdir()
-    (tree / "answer.txt").write_bytes(os.urandom(9000))
     store = WorkspaceStore(writer.path, max_bytes=1 << 20)
-    before = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (1000, before[1]))
-    try:
-        with pytest.raises(RecordError) as raised:
-            store.keep(tree, task="a", trial=0, passed=False)
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    monkeypatch.setattr("passhat.records._workspaces._archive", full)
+    with pytest.raises(RecordError) as raised:
+        store.keep(tmp_path, task="a", trial=0, passed=False)
     assert raised.value.path == writer.path / "workspaces" / archive_name("a", 0)
-    assert raised.value.problem == "the file has reached the largest size allowed"
+    assert raised.value.problem == "no space is left on the device"
     assert raised.value.advice == f"The workspace wasn't kept; records are safe. Then: passhat resume {writer.run_id}"
 
 
