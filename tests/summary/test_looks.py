@@ -24,9 +24,7 @@ Record = Callable[..., Path]
 def record(tmp_path: Path) -> Record:
     """A finished run of one task with so many passes of 20 trials; its directory."""
 
-    def made(
-        passes: int, *, day: int, task: str = "t", state: Any = "finished", ran: int = 20, **fields: Any
-    ) -> Path:
+    def made(passes: int, *, day: int, task: str = "t", state: Any = "finished", ran: int = 20, **fields: Any) -> Path:
         facts: dict[str, Any] = {"suite": "shop", "model_source": "live", "tasks_hash": "h", "git": CLEAN}
         facts |= {"task_ids": (task,), "trials": 20, "gates": (GATE,), "started": f"2026-11-{day:02d}T10:00:00.000Z"}
         writer = RunWriter.create(Manifest(run_id="", **(facts | fields)), root=tmp_path)
@@ -184,6 +182,20 @@ def bound(passes: int, level: float) -> float:
 
 
 _BOUNDS: dict[tuple[int, float], float] = {}
+
+
+def test_a_test_that_runs_with_two_arms_is_looked_at_arm_by_arm(tmp_path: Path) -> None:
+    """The other arm's trials are no missing ones: an undecided gate of this arm stays a look."""
+    facts: dict[str, Any] = {"suite": "shop", "model_source": "live", "git": CLEAN, "arms": ("old", "new")}
+    facts |= {"task_ids": ("test_a",), "trials": 20, "started": "2026-11-01T10:00:00.000Z"}
+    with RunWriter.create(Manifest(run_id="", **facts), root=tmp_path) as writer:
+        for arm, good in (("old", 16), ("new", 20)):
+            for trial in range(20):
+                fields: dict[str, Any] = {"status": Status.COMPLETED, "passed": trial < good, "arm": arm}
+                writer.append(TrialRecord(task="test_a", trial=trial, **fields), None)
+        writer.finish("finished", seconds=1.0)
+    looks = EarlierLooks(Manifest(run_id="", suite="shop", git=CLEAN, arms=("old", "new")), tmp_path)
+    assert [looks.at(GATE, task="test_a", arm=arm) for arm in ("old", "new")] == [2, 1]
 
 
 def test_running_until_green_meets_a_bar_no_more_often_than_is_said() -> None:

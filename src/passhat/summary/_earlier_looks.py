@@ -108,7 +108,8 @@ class EarlierLooks:
                     mix_sources=True,
                 ).gates
             else:
-                records = [record for record in records if record.task == task]
+                side = manifest.main_arm if arm is None else arm
+                records = [record for record in records if (record.task, record.arm) == (task, side)]
                 if not records:
                     continue
                 alone = msgspec.structs.replace(manifest, task_ids=(task,), trials=len(records), counts=())
