@@ -53,13 +53,9 @@ def found(
     """How often the test says so when every task moves by ``change``, for LIKE give or take the response."""
     after = np.full((rounds, tasks), rate + change)
     if of == LIKE and response:
-        room = min(rate + change, 1 - rate - change)
-        if response <= room:
-            after = after + rng.choice((-response, response), after.shape)
-        else:
-            most = (rate + change) * (1 - rate - change)
-            size = most / min(response**2, 0.999 * most) - 1
-            after = rng.beta((rate + change) * size, (1 - rate - change) * size, after.shape)
+        most = (rate + change) * (1 - rate - change)
+        size = most / min(response**2, 0.999 * most) - 1
+        after = rng.beta((rate + change) * size, (1 - rate - change) * size, after.shape)
     counts = rng.binomial(n, rate, after.shape), rng.binomial(n, after)
     p = cmh_of(*counts, n) if of == THESE else sign_flip_of(counts[1] - counts[0])
     right = np.sign((counts[1] - counts[0]).sum(1)) == np.sign(change)
