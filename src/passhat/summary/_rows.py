@@ -78,8 +78,7 @@ def by_tag(headline: Headline, level: float) -> tuple[GroupRow, ...]:
     """A row a tag, in alphabetical order; a task with two tags is in two rows."""
     tags = sorted({tag for task in headline.tasks for tag in task.tags})
     return tuple(
-        group_row(tag, replace(headline, tasks=[t for t in headline.tasks if tag in t.tags]), level)
-        for tag in tags
+        group_row(tag, replace(headline, tasks=[t for t in headline.tasks if tag in t.tags]), level) for tag in tags
     )
 
 
@@ -90,9 +89,7 @@ def by_split(tasks: Iterable[TaskTally], headline: Headline, level: float) -> tu
         members = groups.setdefault(task.split, [])
         if task not in members:
             members.append(task)
-    return tuple(
-        group_row(name, replace(headline, tasks=members), level) for name, members in groups.items()
-    )
+    return tuple(group_row(name, replace(headline, tasks=members), level) for name, members in groups.items())
 
 
 def grader_rates(headline: Headline, level: float) -> tuple[GraderRate, ...]:
