@@ -105,7 +105,7 @@ async def later(trials: Sequence[FinishedTrial]) -> MetricValue:
 
 BAD: list[tuple[Any, str]] = [
     (boom, "RuntimeError: no such column"),
-    (leaves, "SystemExit: bye"),
+    (leaves, "SystemExit: sys.exit('bye') was called"),
     (later, "returned a coroutine; a metric returns a MetricValue"),
     (lambda trials: 0.5, "returned a float; a metric returns a MetricValue"),
     (lambda trials: MetricValue("m", 1.5), "returned 1.5 as a figure of 'm'; figures are numbers in 0..1"),
