@@ -94,7 +94,7 @@ def test_junit_has_each_trial_and_the_verdict_with_what_it_rests_on(some: pytest
     failure = verdict.find("failure")
     assert failure is not None
     assert failure.get("message") == (
-        "gate pass@1 >= 0.3 is undecided: 2 of 3 trials passed: pass@1 0.67 [0.21, 0.94] "
+        "gate pass@1 >= 0.3 is undecided: 2 of 3 trials passed: pass@1 0.67 [0.20, 0.94] "
         "(a double answered for the model)"
     )
     assert "would prove the bar" in str(failure.text)
