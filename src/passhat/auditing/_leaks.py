@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,7 +14,7 @@ import msgspec
 from passhat.auditing._leak_traces import PARTS, Files, Key, Trace, changed_files, files_beside, traces_of
 from passhat.auditing._markers import marked, marker_of
 from passhat.auditing._rules import AuditError
-from passhat.facts import Task
+from passhat.facts import Task, count, named
 from passhat.running import entrance, run
 from passhat.summary import ExitCode
 
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
 LeakVerdict = Literal["found", "not found", "not testable"]
 Traces = Mapping[Key, Trace]
-_NAMED = 5
 
 
 class LeakCheck(msgspec.Struct, frozen=True):
@@ -160,15 +159,15 @@ def _order(seen: _Seen) -> LeakCheck:
     parts = set.intersection(*(_equal_parts(seen.forward[key], seen.again[key]) for key in keys))
     if "verdict" not in parts:
         unsteady = [key for key in keys if "verdict" not in _equal_parts(seen.forward[key], seen.again[key])]
-        text = f"{_count(len(unsteady), 'trial')} ended otherwise when simply repeated ({_named(unsteady)})"
+        text = f"{count(len(unsteady), 'trial')} ended otherwise when simply repeated ({_named(unsteady)})"
         return LeakCheck("order", "not testable", f"{text}: by chance, by a clock, or by a state left from run to run")
     moved = [key for key in keys if parts - _equal_parts(seen.forward[key], seen.backward[key])]
     if moved:
-        text = f"{_count(len(moved), 'trial')} went otherwise when the tasks ran backward, and alike when repeated"
+        text = f"{count(len(moved), 'trial')} went otherwise when the tasks ran backward, and alike when repeated"
         return LeakCheck("order", "found", f"{text}: {_named(moved)}", _trials(moved))
     compared = " and ".join(name for name in PARTS if name in parts)
     rest = "" if len(parts) == len(PARTS) else "; the rest differs when simply repeated"
-    text = f"{_count(len(keys), 'trial')} went alike, forward and backward (compared: {compared}{rest})"
+    text = f"{count(len(keys), 'trial')} went alike, forward and backward (compared: {compared}{rest})"
     return LeakCheck("order", "not found", text)
 
 
@@ -185,7 +184,7 @@ def _marker(seen: _Seen, markers: Mapping[str, str]) -> LeakCheck:
         other = next(name for name, word in markers.items() if word == mark)
         text = f"a word planted in task {other!r} turned up in {where}, in trial {number} of task {task!r}"
         keys = list(dict.fromkeys(key for key, _, _ in found))
-        rest = f"; {_count(len(keys), 'trial')} in all" if len(keys) > 1 else ""
+        rest = f"; {count(len(keys), 'trial')} in all" if len(keys) > 1 else ""
         return LeakCheck("marker", "found", text + rest, _trials(keys))
     return LeakCheck("marker", "not found", f"words planted in {len(markers)} tasks stayed in their own trials")
 
@@ -193,9 +192,9 @@ def _marker(seen: _Seen, markers: Mapping[str, str]) -> LeakCheck:
 def _files(before: Files, after: Files) -> LeakCheck:
     changed = changed_files(before, after)
     if changed:
-        text = f"{_count(len(changed), 'file')} beside the suite changed while its trials ran"
+        text = f"{count(len(changed), 'file')} beside the suite changed while its trials ran"
         return LeakCheck("files", "found", text, paths=tuple(changed))
-    return LeakCheck("files", "not found", f"none of {_count(len(after), 'file')} beside the suite changed")
+    return LeakCheck("files", "not found", f"none of {count(len(after), 'file')} beside the suite changed")
 
 
 def _transcripts(seen: _Seen) -> LeakCheck:
@@ -208,12 +207,12 @@ def _transcripts(seen: _Seen) -> LeakCheck:
         return LeakCheck("transcripts", "not testable", "no task has two trials that asked a model")
     same = sorted({task for (_, task), found in several.items() if len(set(found)) == 1})
     if len(same) == len({task for _, task in several}):
-        text = f"the trials of each of {_count(len(same), 'task')} are all the same: a cache, or no chance in the model"
+        text = f"the trials of each of {count(len(same), 'task')} are all the same: a cache, or no chance in the model"
         return LeakCheck("transcripts", "not testable", text)
     if same:
-        text = f"all trials of {_count(len(same), 'task')} are the same although those of other tasks differ"
-        return LeakCheck("transcripts", "not found", f"{text}: {_first(same)}")
-    return LeakCheck("transcripts", "not found", f"trials differ in each of {_count(len(several), 'task')}")
+        text = f"all trials of {count(len(same), 'task')} are the same although those of other tasks differ"
+        return LeakCheck("transcripts", "not found", f"{text}: {named(same)}")
+    return LeakCheck("transcripts", "not found", f"trials differ in each of {count(len(several), 'task')}")
 
 
 def _git(seen: _Seen) -> LeakCheck:
@@ -226,7 +225,7 @@ def _git(seen: _Seen) -> LeakCheck:
         text = f"the workspace of trial {number} of task {task!r} {trouble}"
         return LeakCheck("git", "found", text, _trials([key for key, _ in bad]))
     return LeakCheck(
-        "git", "not found", f"{_count(len(found), 'repository', 'repositories')} with no history but its own"
+        "git", "not found", f"{count(len(found), 'repository', 'repositories')} with no history but its own"
     )
 
 
@@ -234,14 +233,5 @@ def _trials(keys: Sequence[Key]) -> tuple[tuple[str, int], ...]:
     return tuple(dict.fromkeys((task, trial) for _, task, trial in keys))
 
 
-def _count(number: int, word: str, plural: str | None = None) -> str:
-    return f"{number:,} {word if number == 1 else plural or word + 's'}"
-
-
 def _named(keys: Sequence[Key]) -> str:
-    return _first([f"{task}#{trial}" for _, task, trial in keys])
-
-
-def _first(names: Iterable[str]) -> str:
-    names = list(names)
-    return ", ".join(names[:_NAMED]) + (f" and {len(names) - _NAMED} more" if len(names) > _NAMED else "")
+    return named([f"{task}#{trial}" for _, task, trial in keys])

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from passhat.comparing._pairs import Pairs, World
 from passhat.comparing._result import Claim, Lift, Needs, Target, Verdict
+from passhat.facts import count
 from passhat.stats import MIN_DIFFERENCES, smallest_all_pass, tasks_needed
 
 MATTERS = 0.05
@@ -142,7 +143,7 @@ def message_of(
         return f"nothing can be said of tasks like these: {_refusal(pairs)}"
     if verdict == "can't tell" and len(set(worlds)) > 1:
         return (
-            f"{_count(pairs.missing, 'trial')} without a verdict could decide it: at worst for the candidate the "
+            f"{count(pairs.missing, 'trial')} without a verdict could decide it: at worst for the candidate the "
             f"verdict would be {worlds[0]!r}, at best {worlds[1]!r}"
         )
     low, high = (points(end) for end in claim.interval)
@@ -160,7 +161,7 @@ def message_of(
 def _refusal(pairs: Pairs) -> str:
     if pairs.hand_picked:
         return "the tasks were picked by hand"
-    return f"{_count(pairs.units, 'independent task')} can't stand for others"
+    return f"{count(pairs.units, 'independent task')} can't stand for others"
 
 
 def moved(pairs: Pairs) -> int:
@@ -192,9 +193,9 @@ def needed_text(needed: Needs | None) -> str:
     """What would settle it, as the end of a sentence."""
     if needed is None:
         return ""
-    ways = [f"about {_count(needed.tasks, 'more task')}"] if needed.tasks else []
+    ways = [f"about {count(needed.tasks, 'more task')}"] if needed.tasks else []
     if needed.trials:
-        ways.append(f"{_count(needed.trials, 'more trial')} of each")
+        ways.append(f"{count(needed.trials, 'more trial')} of each")
     alone = "" if needed.trials else " (more trials alone would not)"
     return f"; {' or '.join(ways)} would find a difference of {needed.difference * 100:.3g} points{alone}"
 
@@ -218,10 +219,6 @@ def p_text(p: float) -> str:
     if p < 0.001:
         return "p < .001"
     return "p = 1" if p > 0.9995 else f"p = {p:.3f}".replace("0.", ".")
-
-
-def _count(number: int, word: str) -> str:
-    return f"{number:,} {word}{'s' * (number != 1)}"
 
 
 WORLDS: tuple[World, World] = ("worst", "best")

@@ -32,6 +32,7 @@ from passhat.facts._tasks import Task, TaskError
 from passhat.facts._transcript import ToolUse, Transcript, Turn
 from passhat.facts._trials import Attempt, ErrorInfo, TrialKey, TrialRecord
 from passhat.facts._usage import Usage
+from passhat.facts._wording import count, named
 
 __all__ = [
     "FELL_BACK",
@@ -83,6 +84,7 @@ __all__ = [
     "as_json",
     "can_be_drawn_with",
     "canonical_json",
+    "count",
     "decide",
     "derive_seed",
     "digest",
@@ -91,6 +93,7 @@ __all__ = [
     "interleaved",
     "is_about",
     "message_of",
+    "named",
     "standing",
     "traceback_of",
 ]

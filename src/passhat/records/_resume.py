@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Collection, Iterable
 from pathlib import Path
 
-from passhat.facts import RULES, RUN_LIMITS, Attempt, Limits, Manifest, Status, TrialKey, TrialRecord
+from passhat.facts import RULES, RUN_LIMITS, Attempt, Limits, Manifest, Status, TrialKey, TrialRecord, named
 from passhat.records._again import take_over
 from passhat.records._damage import cut_to_own
 from passhat.records._disk import open_private, replace_durably, sweep_temporaries, sync_folder, write_durably
@@ -180,7 +180,7 @@ def resume_refusal(old: Manifest, new: Manifest, *, forced: bool = False) -> lis
         if before != after and name not in RUN_LIMITS:
             reasons.append(f"the limit {name} was {before} and is {after}")
     if old.arms != new.arms:
-        reasons.append(f"the arms were {_named(map(repr, old.arms))} and are {_named(map(repr, new.arms))}")
+        reasons.append(f"the arms were {named(map(repr, old.arms))} and are {named(map(repr, new.arms))}")
     if old.tasks_hash != new.tasks_hash or old.task_ids != new.task_ids:
         reasons.append(_tasks_changed(old, new))
     reasons.extend(_changed("grader", old.graders, new.graders, all_of_them=True))
@@ -192,7 +192,7 @@ def _tasks_changed(old: Manifest, new: Manifest) -> str:
     gone = [task for task in old.task_ids if task not in set(new.task_ids)]
     added = [task for task in new.task_ids if task not in set(old.task_ids)]
     if gone or added:
-        parts = [f"{word} {_named(tasks)}" for word, tasks in (("gone:", gone), ("new:", added)) if tasks]
+        parts = [f"{word} {named(tasks)}" for word, tasks in (("gone:", gone), ("new:", added)) if tasks]
         return f"the tasks changed ({'; '.join(parts)})"
     return "the content or the order of the tasks changed"
 
@@ -204,8 +204,3 @@ def _changed(kind: str, old: dict[str, str], new: dict[str, str], *, all_of_them
         reasons += [f"{kind} {name} is gone" for name in sorted(old.keys() - new.keys())]
         reasons += [f"{kind} {name} is new" for name in sorted(new.keys() - old.keys())]
     return reasons
-
-
-def _named(given: Iterable[str]) -> str:
-    names = list(given)
-    return ", ".join(names[:5]) + (f" and {len(names) - 5} more" if len(names) > 5 else "")

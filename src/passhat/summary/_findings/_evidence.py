@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING
@@ -15,8 +15,6 @@ from passhat.summary._worlds import Headline
 
 if TYPE_CHECKING:
     from passhat.summary._rates import Population, Table
-
-_NAMED = 5
 
 
 @dataclass(frozen=True)
@@ -54,18 +52,6 @@ def count(number: int, word: str, plural: str | None = None) -> str:
     ('1 task', '3 tries')
     """
     return f"{number} {word if number == 1 else plural or word + 's'}"
-
-
-def named(names: Iterable[str], most: int = _NAMED) -> str:
-    """The first names, and how many more there are.
-
-    >>> named(["a", "b", "c"], most=2)
-    'a, b and 1 more'
-    """
-    names = list(names)
-    if len(names) <= most:
-        return ", ".join(names)
-    return f"{', '.join(names[:most])} and {len(names) - most} more"
 
 
 def percent(share: float) -> str:

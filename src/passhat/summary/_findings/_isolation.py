@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from passhat.facts import FELL_BACK
-from passhat.summary._findings._evidence import Evidence, named
+from passhat.facts import FELL_BACK, named
+from passhat.summary._findings._evidence import Evidence
 from passhat.summary._report import Finding
 
 _SHOWN = 3

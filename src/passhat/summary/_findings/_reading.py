@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from passhat.summary._findings._evidence import Evidence, count, named
+from passhat.facts import named
+from passhat.summary._findings._evidence import Evidence, count
 from passhat.summary._reading import NOT_THE_AGENTS
 from passhat.summary._report import Finding
 
