@@ -11,6 +11,7 @@ and whether anything piles up. Wall figures mean something on an idle machine on
 from __future__ import annotations
 
 import argparse
+import contextlib
 import itertools
 import json
 import os
@@ -64,13 +65,14 @@ def look() -> Look:
     own, keepers, dead, descriptors, zombies = me.cpu_times(), 0.0, 0.0, 0, 0
     below = me.children(recursive=True)
     for process in below:
-        times = process.cpu_times()
-        keepers += times.user + times.system
-        dead += times.children_user + times.children_system
-        if process.status() == psutil.STATUS_ZOMBIE:
-            zombies += 1
-        else:
-            descriptors += process.num_fds()
+        with contextlib.suppress(psutil.NoSuchProcess):  # a trial of another slot that ended while we looked
+            times = process.cpu_times()
+            zombie = process.status() == psutil.STATUS_ZOMBIE
+            open_here = 0 if zombie else process.num_fds()
+            keepers += times.user + times.system
+            dead += times.children_user + times.children_system
+            zombies += zombie
+            descriptors += open_here
     memory = me.memory_info().rss
     cpu = own.user + own.system
     return Look(time.perf_counter(), cpu, keepers, dead, me.num_fds(), descriptors, memory, len(below), zombies)
