@@ -75,6 +75,31 @@ def test_hints_name_runs_that_are_kept_elsewhere_by_their_path(passhat: Call, fo
     assert passhat("show", next(str(p) for p in (folder / "elsewhere" / "runs").iterdir())).returncode == 0
 
 
+def test_a_run_by_its_path_is_called_by_it_in_hints(passhat: Call, folder: Path) -> None:
+    passhat("run", "evals", "-q", "--root", "elsewhere", "--seed", "1")
+    (path,) = (folder / "elsewhere" / "runs").iterdir()
+    assert f"passhat show elsewhere/runs/{path.name}" in " ".join(passhat("report", str(path)).stdout.split())
+
+
+def test_what_follows_an_agent_that_goes_elsewhere_is_written_where_it_was_asked_for(
+    passhat: Call, folder: Path
+) -> None:
+    (folder / "other").mkdir()
+    write(
+        folder,
+        "import os\n"
+        f"def agent(trial):\n    os.chdir({str(folder / 'other')!r})\n    return 1\n"
+        "first = Suite('first', tasks=[Task('a')], agent=agent, script=['x'], hand_picked=True)\n"
+        "second = Suite('second', tasks=[Task('a')], agent=agent, script=['x'], hand_picked=True)\n",
+    )
+    done = passhat("run", "evals", "--isolation", "inline", "--junit", "out.xml")
+    assert done.returncode == 0, done.stderr
+    assert done.stderr.count("recorded in .passhat/runs/") == 2
+    assert len(list((folder / ".passhat" / "runs").iterdir())) == 2
+    assert (folder / "out.xml").exists()
+    assert list((folder / "other").iterdir()) == []
+
+
 def test_ctrl_c_says_how_to_go_on(folder: Path) -> None:
     write(
         folder,

@@ -9,7 +9,7 @@ import click
 
 from passhat.cli import _options as options
 from passhat.cli._found import judge_of, suite_of
-from passhat.cli._reports import aside, called, print_json, progress, terminal
+from passhat.cli._reports import aside, print_json, progress, terminal
 from passhat.summary import ExitCode
 
 if TYPE_CHECKING:
@@ -32,12 +32,12 @@ def command(run: str, path: str | None, root: Path, **given: Any) -> int:
     No agent runs and RUN stays as it is: the new grades are kept beside it. The suite is found where the run found it,
     or at PATH. Leaves with 3 when there are trials that can't be judged again.
     """
-    from passhat.records import RunReader, find_run
+    from passhat.records import RunReader, called, find_run
     from passhat.running import RegradeInterrupted, entrance, regrade
 
     where = find_run(run, root)
     manifest = RunReader(where).manifest
-    name = called(where, root)
+    name = called(where)
     with entrance() as through, aside():
         suite = suite_of(manifest, path, root)
         try:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from passhat.cli import _options as options
-from passhat.cli._reports import Judging, Printing, called
+from passhat.cli._reports import Judging, Printing
 
 if TYPE_CHECKING:
     from passhat.summary import Report
@@ -35,11 +35,11 @@ def command(source: str, root: Path, grades: str | None, arm: str | None, publis
         report = _checked(judging.of_table(Path(source)), published)
         printing.show(report)
     else:
-        from passhat.records import RunReader, find_run
+        from passhat.records import RunReader, called, find_run
 
         path = find_run(source, root)
         report = _checked(judging.of_run(RunReader(path), grades=grades, arm=arm), published)
-        printing.show(report, run=called(path, root))
+        printing.show(report, run=called(path))
     return report.exit_code
 
 

@@ -112,11 +112,6 @@ def print_json(value: Any) -> None:
     click.echo(msgspec.json.format(msgspec.json.encode(value)).decode())
 
 
-def called(run: Path, root: Path) -> str:
-    """What other commands call a run: its id, or its path where runs are kept in an unusual place."""
-    return run.name if root == Path(".passhat") else str(run)
-
-
 @contextlib.contextmanager
 def aside() -> Iterator[None]:
     """What user code prints in this process goes to standard error: standard output is for the report."""

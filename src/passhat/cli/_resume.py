@@ -10,7 +10,7 @@ import click
 from passhat.cli import _options as options
 from passhat.cli._compare import show_arms
 from passhat.cli._found import judge_of, suite_of
-from passhat.cli._reports import Judging, Printing, aside, called, progress
+from passhat.cli._reports import Judging, Printing, aside, progress
 from passhat.facts import Status
 
 
@@ -40,7 +40,7 @@ def command(run: str, path: str | None, root: Path, **given: Any) -> int:
 
     Trials whose grading failed are graded again, and their agent isn't run.
     """
-    from passhat.records import RunReader, find_run
+    from passhat.records import RunReader, called, find_run
     from passhat.running import entrance, resume
 
     where = find_run(run, root)
@@ -66,7 +66,7 @@ def command(run: str, path: str | None, root: Path, **given: Any) -> int:
     judging = Judging.asked(given)
     printing = Printing.asked(given)
     report = judging.of_run(result.reader)
-    printing.show(report, run=called(result.path, root))
+    printing.show(report, run=called(result.path))
     if printing.for_people:
         show_arms(result.path, judging)
     return report.exit_code

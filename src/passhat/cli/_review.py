@@ -9,7 +9,7 @@ import click
 
 from passhat.cli import _options as options
 from passhat.cli._found import graders_of
-from passhat.cli._reports import called, print_json, terminal
+from passhat.cli._reports import print_json, terminal
 from passhat.facts import Fault
 
 if TYPE_CHECKING:
@@ -72,10 +72,10 @@ def command(run: str, root: Path, as_json: bool, **given: Any) -> int:
 
     Verdicts are written at once, into the run's labels.jsonl; the same command goes on where you stopped.
     """
-    from passhat.records import RunReader, find_run
+    from passhat.records import RunReader, called, find_run
 
     reader = RunReader(find_run(run, root))
-    name = called(reader.path, root) if run == "last" else run
+    name = called(reader.path) if run == "last" else run
     _check(given)
     if given["agreement"]:
         return _show_agreement(reader, given["grader"], as_json=as_json, run=name)

@@ -9,7 +9,7 @@ import click
 from passhat.cli import _options as options
 from passhat.cli._compare import show_arms
 from passhat.cli._found import found_suites
-from passhat.cli._reports import Judging, Printing, aside, called, print_json, progress
+from passhat.cli._reports import Judging, Printing, aside, print_json, progress
 from passhat.summary import ExitCode
 
 if TYPE_CHECKING:
@@ -95,6 +95,7 @@ def _check_all(suites: list[FoundSuite], through: Entrance, given: dict[str, Any
 
 def _one(found: FoundSuite, through: Entrance, given: dict[str, Any]) -> int:
     import passhat
+    from passhat.records import called
 
     suite = _as_asked(found, given)
     with aside():
@@ -107,11 +108,11 @@ def _one(found: FoundSuite, through: Entrance, given: dict[str, Any]) -> int:
             **_asked(given),
         )
     if not given["quiet"]:
-        click.echo(f"recorded in {result.path}", err=True)
+        click.echo(f"recorded in {given['root'] / 'runs' / result.run_id}", err=True)
     judging = Judging.asked({**given, "gates": ()})  # the suite has them already
     printing = Printing.asked(given)
     report = judging.of_run(result.reader)
-    printing.show(report, run=called(result.path, given["root"]))
+    printing.show(report, run=called(result.path))
     if printing.for_people:
         show_arms(result.path, judging)
     return report.exit_code

@@ -9,7 +9,7 @@ import click
 from click.core import ParameterSource
 
 from passhat.cli import _options as options
-from passhat.cli._reports import called, print_json, terminal
+from passhat.cli._reports import print_json, terminal
 
 
 def _words(ctx: click.Context, param: click.Parameter, value: str) -> tuple[str, ...]:
@@ -53,7 +53,7 @@ def _words(ctx: click.Context, param: click.Parameter, value: str) -> tuple[str,
 def command(run: str, root: Path, out: Path | None, seed: int | None, as_json: bool, **given: Any) -> int:
     """Draw trials of RUN at random, spread over strata, and plan who reads which; each keeps its probability."""
     _check(click.get_current_context(), given["readers"])
-    from passhat.records import RunReader, find_run
+    from passhat.records import RunReader, called, find_run
     from passhat.reviewing import sampling_plan, write_plan
 
     reader = RunReader(find_run(run, root))
@@ -68,7 +68,7 @@ def command(run: str, root: Path, out: Path | None, seed: int | None, as_json: b
 
         file = "" if out is None else str(out)
         click.echo(
-            render_reading_plan(plan, run=called(reader.path, root) if run == "last" else run, file=file, **terminal()),
+            render_reading_plan(plan, run=called(reader.path) if run == "last" else run, file=file, **terminal()),
             nl=False,
         )
     return 0

@@ -15,7 +15,7 @@ from passhat.records._pairs import PairSet
 from passhat.records._reader import RunReader
 from passhat.records._regrades import NOT_JUDGED, Regrade, RegradeHead, RegradeWriter
 from passhat.records._resume import open_for_resume, resume_refusal
-from passhat.records._runs import RunEntry, counted, find_run, list_runs, manifest_now
+from passhat.records._runs import RunEntry, called, counted, find_run, list_runs, manifest_now
 from passhat.records._unpack import unpack_workspace
 from passhat.records._workspaces import KeptWorkspace, WorkspaceStore, archive_name
 from passhat.records._write_points import WritePoint
@@ -45,6 +45,7 @@ __all__ = [
     "WritePoint",
     "append_labels",
     "archive_name",
+    "called",
     "counted",
     "find_run",
     "list_runs",

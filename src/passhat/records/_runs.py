@@ -64,6 +64,15 @@ def find_run(text: str, root: Path | str = ".passhat") -> Path:
     raise RunNotFound(runs, f"no run answers to {text!r}", "`passhat runs` lists what there is")
 
 
+def called(path: Path) -> str:
+    """What commands call a run that is at ``path``: its id, or its path where runs are kept in an unusual place."""
+    path = path.absolute()
+    if path.parent.parent == Path(".passhat").absolute():
+        return path.name
+    here = Path.cwd()
+    return str(path.relative_to(here) if path.is_relative_to(here) else path)
+
+
 def _folders(root: Path) -> list[Path]:
     try:
         return sorted(path for path in (root / "runs").iterdir() if path.is_dir())

@@ -46,7 +46,9 @@ class Interrupted(KeyboardInterrupt):
     """Ctrl-C ended the run; ``run`` holds what was recorded, and ``passhat resume`` runs the rest."""
 
     def __init__(self, run: Run) -> None:
-        super().__init__(f"interrupted; continue with: passhat resume {run.run_id}")
+        from passhat.records import called
+
+        super().__init__(f"interrupted; continue with: passhat resume {called(run.path)}")
         self.run = run
 
 

@@ -17,6 +17,7 @@ from passhat.running._progress import Board
 from passhat.running._runner import Rules, Runner
 from passhat.running._seen import Seen
 from passhat.running._stopping import Stopping
+from passhat.running._working_folder import same_folder_after
 from passhat.trial import ModelAccess
 
 if TYPE_CHECKING:
@@ -76,6 +77,7 @@ class Job:
             if self.own_gateway:
                 last.callback(self.gateway.close)
             last.callback(self.writer.close)
+            last.enter_context(same_folder_after())
             last.enter_context(led_to(ModelAccess(self.gateway.base_url, self.gateway.process_key)))
             if begins := changes(self.measuring, self.writer.manifest):
                 self.writer.update_manifest(**begins)

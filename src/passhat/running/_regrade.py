@@ -26,6 +26,7 @@ from passhat.running._setup import Setup, everything
 from passhat.running._silence import nobody
 from passhat.running._stored import GradedAgain, StoredTrials, is_regradable
 from passhat.running._verdict import judge
+from passhat.running._working_folder import same_folder_after
 from passhat.trial import ModelAccess
 
 if TYPE_CHECKING:
@@ -66,7 +67,7 @@ def regrade(
     from passhat.records import RunReader, find_run
     from passhat.running._run import on_thread
 
-    reader = RunReader(find_run(str(which), root))
+    reader = RunReader(find_run(str(which), root).absolute())  # a grader may go elsewhere
     asked = Asked(
         concurrency=concurrency,
         isolation=isolation or reader.manifest.isolation,
@@ -199,6 +200,7 @@ class RegradeJob:
                 last.callback(self.gateway.close)
             last.callback(self.trials.close)
             last.callback(self.writer.close)
+            last.enter_context(same_folder_after())
             last.enter_context(led_to(ModelAccess(self.gateway.base_url, self.gateway.process_key)))
             try:
                 async for record, again in in_order(self._grade, self._todo(), at_once=self.concurrency, cut=self.cut):

@@ -116,7 +116,7 @@ def resume(
     """
     from passhat.records import find_run
 
-    path = find_run(str(which), root)
+    path = find_run(str(which), root).absolute()  # an agent may go elsewhere
     unknown = sorted(set(ways) - set(Ways.__annotations__))
     if unknown:
         raise TypeError(f"resume() got an unexpected keyword argument {unknown[0]!r}: a resumed run keeps its own")

@@ -103,7 +103,7 @@ class Setup:
 
     def _tape(self) -> Tape | None:
         asked = self.asked
-        return None if asked.cassette is None else Tape(Path(asked.cassette), asked.record)
+        return None if asked.cassette is None else Tape(Path(asked.cassette).absolute(), asked.record)
 
     def gateway(self, undo: ExitStack) -> Gateway:
         """The gateway that was given, or one for this run, closed with it."""
@@ -303,6 +303,7 @@ def new_job(suite: Suite, asked: Asked, root: Path | str) -> Job:
     """Set up a new run: its directory exists afterwards, nothing has run."""
     from passhat.records import RunWriter
 
+    root = Path(root).absolute()  # an agent that runs in this process may go elsewhere
     setup = Setup(suite, asked, selected=asked.select or everything)
     setup.check_gates()
     setup.check_confined()
