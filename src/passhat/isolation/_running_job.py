@@ -83,7 +83,6 @@ class RunningJob:
         self._from_disk: tuple[str, ...] = ()
         self._notes: list[str] = []
         self._cut = False  # killed while leaving, after its result
-        self._too_late = False
         self._phase = 0
         self._phases: dict[str, float] = {}
         self._peak_memory = 0
@@ -211,15 +210,20 @@ class RunningJob:
             self._end(Verdict("exited", detail=f"its result channel carried {error}"))
 
     def _frame(self, kind: Kind, body: bytes) -> None:
-        if kind is Kind.EVENT and self._result is None:
+        """Take one message. After the verdict nothing counts that it says: while the tree is being killed, its first
+        process may see another one die, take that for the end of its work, and say so; nor after its result."""
+        if self._verdict is not None:
+            return
+        if self._result is not None:
+            if kind in (Kind.RESULT, Kind.ERROR):
+                self._notes.append("it sent more than one result; the first one counts")
+        elif kind is Kind.EVENT:
             self._owner.send(Kind.EVENT, body)
         elif kind is Kind.PHASE:
             self._enter(body.decode("utf-8", "replace"))
         elif kind is Kind.MODULES:
             self._from_disk = msgspec.json.decode(body, type=tuple[str, ...])
-        elif kind in (Kind.RESULT, Kind.ERROR) and self._result is not None:
-            self._notes.append("it sent more than one result; the first one counts")
-        elif kind in (Kind.RESULT, Kind.ERROR) and not self._too_late:
+        elif kind in (Kind.RESULT, Kind.ERROR):
             self._result = (kind, body)
             self._deadline = time.monotonic() + _EXIT_GRACE
 
@@ -260,7 +264,6 @@ class RunningJob:
 
     def _drain(self) -> None:
         """Take what the dead left in their pipes; every writer is gone, so the end of the stream is there."""
-        self._too_late = self._verdict is not None  # a result that wasn't in time is no result
         for descriptor in list(self._open):
             for _ in range(4):
                 if descriptor in self._open:

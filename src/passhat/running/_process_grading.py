@@ -42,7 +42,7 @@ class ProcessGrading:
         """One grade a grader, in order."""
         while len(self.grades) < len(self.names):
             ended = await self.server.run("grade", self._job(), self._hear)
-            if len(self.grades) < len(self.names):
+            if len(self.grades) < len(self.names) and not self._was_between(ended):
                 self._give_up(ended)
         return tuple(self.grades)
 
@@ -52,6 +52,12 @@ class ProcessGrading:
             if graded.missed:
                 self.missed[self.names[graded.index]] = graded.missed
             self._take(graded.grade)
+
+    def _was_between(self, ended: Ended) -> bool:
+        """Whether the grader in whose phase the process ended had given its grade: then the next had not begun."""
+        if ended.kind in ("lost", "cancelled") or not ended.phase.isdecimal():
+            return False
+        return int(ended.phase) < len(self.grades)
 
     def _give_up(self, ended: Ended) -> None:
         """The grade of the grader that ended the process; of all the rest when the process never came to grading."""
