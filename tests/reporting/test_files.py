@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import html
+import json
 import re
 from collections.abc import Callable
 from html.parser import HTMLParser
@@ -10,7 +12,7 @@ from xml.etree import ElementTree as ET
 import msgspec
 import pytest
 
-from passhat.reporting import render_html, render_json, render_junit, render_markdown
+from passhat.reporting import render_html, render_json, render_junit, render_markdown, render_terminal
 from passhat.summary import Report
 
 Builder = Callable[..., Report]
@@ -89,9 +91,27 @@ def test_junit_is_red_exactly_when_the_exit_code_is_not_0(build_report: Builder)
         ({"a": "+?"}, {"gates": ("pass@1 >= 0.9",)}),
         ({"a": "", "b": "++"}, {}),
         ({"a": "?", "b": "+"}, {"missing_policy": "exclude"}),
+        ({"a": "++"}, {"state": "damaged"}),
+        ({"a": "+" * 14}, {"state": "damaged", "gates": ("pass@1 >= 0.8",)}),
     ):
         report = build_report(outcomes, **fields)
         assert red(report) == (report.exit_code != 0), (outcomes, fields)
+
+
+@pytest.mark.parametrize("gates", [(), ("pass@1 >= 0.8",)])
+def test_every_form_of_a_report_says_that_a_run_is_damaged(build_report: Builder, gates: tuple[str, ...]) -> None:
+    report = build_report({"a": "+" * 14}, state="damaged", gates=gates)
+    assert json.loads(render_json(report))["exit_code"] == 3
+    forms: list[Callable[[Report], str]] = [
+        render_terminal,
+        render_markdown,
+        render_html,
+        render_junit,
+        lambda each: str(json.loads(render_json(each))["exit_reason"]),
+    ]
+    for form in forms:
+        text = " ".join(html.unescape(form(report)).split())
+        assert "others wrote to the run's files" in text, form
 
 
 def test_junit_holds_only_what_xml_can_hold(report: Report) -> None:

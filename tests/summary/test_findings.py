@@ -269,6 +269,7 @@ def test_a_trial_that_nobody_meant_to_run_counts_nowhere_and_is_an_error(report_
     assert error is not None
     assert (error.severity, error.tasks) == ("error", ("zz", "a"))
     assert error.message.startswith("3 records are of trials that the run never meant to run ('zz', 'a')")
+    assert report.exit_code == 3
     assert found(report_of({}, records=own, **plan), "unforeseen-trials") is None
     growing = report_of({}, records=[*own, trial("zz", 0)], **{**plan, "task_hashes": {}})
     assert found(growing, "unforeseen-trials") is None  # a session of tests learns of them as they run

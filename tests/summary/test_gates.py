@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 import pytest
 
-from passhat.facts import Grade, Status, TrialRecord, Usage
+from passhat.facts import Damage, Grade, Status, TrialRecord, Usage
 from passhat.stats import interval
 from passhat.suite import Gate, SuiteError
 from passhat.summary import ExitCode, GateRow, MissingPolicy, Report, gate_feasibility
@@ -223,7 +223,31 @@ ROW = {
 )
 def test_the_exit_code_says_the_worst(verdicts: list[str], missing: int, fails: bool, code: ExitCode) -> None:
     gates = [Gate.parse("pass@1 >= 0.5")] * len(verdicts)
-    assert exit_code([ROW[each] for each in verdicts], gates, missing, "bound", undecided_fails=fails) is code
+    said, why = exit_code([ROW[each] for each in verdicts], gates, missing, "bound", undecided_fails=fails)
+    assert said is code
+    assert bool(why) == (code is not ExitCode.FINE)
+
+
+def test_a_run_that_others_wrote_to_is_never_green(report_of: Reporter) -> None:
+    damage = Damage("trials.jsonl", "has 9 bytes", 5, "ab")
+    for policy in ("bound", "fail", "exclude"):
+        report = report_of({"a": "++"}, state="damaged", damages=(damage,), missing_policy=policy)
+        assert (report.exit_code, report.exit_reason) == (
+            ExitCode.INCOMPLETE,
+            "incomplete: others wrote to the run's files while it went on",
+        )
+    report = report_of({"a": "+" * 40}, gates=("pass@1 >= 0.5", "pass@1 >= 0.99"), state="damaged", damages=(damage,))
+    assert report.exit_code == ExitCode.INCOMPLETE
+    assert [gate.verdict for gate in report.gates] == ["incomplete", "incomplete"]
+    assert "nothing is proved until they are whole" in report.gates[0].message
+    assert report_of({"a": "-" * 40}, gates=("pass@1 >= 0.5",), state="damaged").exit_code == ExitCode.GATE_NOT_MET
+    mended = report_of({"a": "++"}, damages=(Damage("trials.jsonl", "has 9 bytes"),))
+    assert (mended.exit_code, mended.exit_reason) == (ExitCode.FINE, "")  # a resume cut off what others wrote
+
+
+def test_a_gate_that_no_mixture_of_sources_can_meet_is_not_said_to_miss_trials(report_of: Reporter) -> None:
+    report = report_of({"a": "+" * 40}, gates=("pass@1 >= 0.5",), model_source="mixed")
+    assert (report.exit_code, report.exit_reason) == (ExitCode.INCOMPLETE, "incomplete: a gate can't be judged")
 
 
 def test_the_exit_codes_are_those_that_continuous_integration_relies_on() -> None:

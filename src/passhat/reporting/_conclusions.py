@@ -8,7 +8,7 @@ from passhat.reporting._blocks import BAD, DIM, GOOD, STRONG, WARN, Page
 from passhat.reporting._findings import SIGNS
 from passhat.reporting._tables import worst_first
 from passhat.reporting._text import clean
-from passhat.summary import ExitCode, Report
+from passhat.summary import Report
 
 _VERDICT = {"met": ("✓", GOOD), "not met": ("✗", BAD), "undecided": ("?", WARN), "incomplete": ("!", BAD)}
 
@@ -41,13 +41,7 @@ def conclusions(page: Page, report: Report, run: str | None) -> None:
 
 def outcome_of(report: Report) -> tuple[str, str] | None:
     """What the exit code means here; None when all is fine."""
-    words = {
-        ExitCode.GATE_NOT_MET: "a gate is not met",
-        ExitCode.INCOMPLETE: "incomplete: trials are missing, and they could change the answer",
-        ExitCode.UNDECIDED: "a gate is undecided: more trials may decide it",
-    }
-    said = words.get(ExitCode(report.exit_code))
-    return None if said is None else (f"Exit code {report.exit_code}: {said}.", BAD)
+    return (f"Exit code {report.exit_code}: {report.exit_reason}.", BAD) if report.exit_reason else None
 
 
 def _resuming(report: Report, name: str) -> list[tuple[str, str]]:

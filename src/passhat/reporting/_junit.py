@@ -27,7 +27,9 @@ def render_junit(report: Report) -> str:
         _gate(suite, report, gate)
     if report.exit_code == ExitCode.INCOMPLETE and not any(gate.verdict == "incomplete" for gate in report.gates):
         case = _case(suite, report, "run", "complete")
-        message = f"{report.trials.missing} of {report.trials.planned} trials have no verdict"
+        message = report.exit_reason
+        if report.trials.missing:
+            message += f" ({report.trials.missing} of {report.trials.planned} trials have no verdict)"
         ET.SubElement(case, "error", message=message, type="incomplete")
     for row in report.by_task:
         _task(suite, report, row)

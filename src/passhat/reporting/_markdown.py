@@ -58,16 +58,15 @@ def _head(report: Report, run: str | None) -> str:
 
 
 def _gates(report: Report) -> str:
+    outcome = outcome_of(report)
+    said = escape(outcome[0]) if outcome else ""
     if not report.gates:
-        return ""
+        return said
     rows = [
         f"| {_SIGN[gate.verdict]} | {escape(gate.gate, 200)} | **{gate.verdict}** | {escape(gate.message, 400)} |"
         for gate in report.gates
     ]
-    outcome = outcome_of(report)
-    return "\n".join(["| | gate | verdict | |", "| --- | --- | --- | --- |", *rows]) + (
-        f"\n\n{escape(outcome[0])}" if outcome else ""
-    )
+    return "\n".join(["| | gate | verdict | |", "| --- | --- | --- | --- |", *rows]) + (f"\n\n{said}" if said else "")
 
 
 def _rates(report: Report) -> str:

@@ -11,7 +11,7 @@ class ExitCode(IntEnum):
     FINE = 0  # done, and nothing that was asked for failed
     GATE_NOT_MET = 1  # a gate is disproved, an audit found an error, a candidate is worse, a judge passed a control
     WRONG_USE = 2  # wrong arguments, or input that can't be read
-    INCOMPLETE = 3  # trials are missing, and what they would have been could change the answer
+    INCOMPLETE = 3  # trials are missing and could change the answer, or others wrote to the run's files
     UNDECIDED = 4  # trials neither prove nor disprove a gate and the policy fails that, or labels correct no rate
     OUR_FAULT = 70  # a fault of passhat itself
     INTERRUPTED = 130  # stopped by the user; `passhat resume` goes on from here

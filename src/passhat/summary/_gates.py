@@ -40,6 +40,7 @@ class GateJudge:
     mixed_allowed: bool = False
     looks: Mapping[str, int] = field(default_factory=dict)
     not_needed: Sequence[TaskTally] = ()  # tasks that a run left out when it stopped early
+    tampered: bool = False  # others wrote to the run's records
 
     def judge(self, gate: Gate) -> GateRow:
         """The verdict on one gate, with the bound that decided."""
@@ -48,6 +49,9 @@ class GateJudge:
         error = error_of_looks(gate, looks)
 
         def row(verdict: GateVerdict, bound: float | None, estimate: float | None, message: str) -> GateRow:
+            if self.tampered and verdict != "not met":
+                verdict = "incomplete"
+                message += ", but others wrote to the run's files: nothing is proved until they are whole"
             if looks > 1:
                 message += (
                     f". Look {looks} at this gate, at its share of the error: all looks together would meet a bar that "
@@ -241,18 +245,29 @@ def _best_world(gate: Gate, tasks: int, trials: int) -> Measured:
 
 
 def exit_code(
-    rows: Sequence[GateRow], gates: Sequence[Gate], missing: int, policy: MissingPolicy, *, undecided_fails: bool
-) -> ExitCode:
-    """What the process should say: a disproved gate first, then what is incomplete, then what is undecided.
+    rows: Sequence[GateRow],
+    gates: Sequence[Gate],
+    missing: int,
+    policy: MissingPolicy,
+    *,
+    undecided_fails: bool,
+    tampered: bool = False,
+) -> tuple[ExitCode, str]:
+    """What the process should say, and why it isn't 0: a disproved gate first, then what is incomplete, then undecided.
 
-    A run with missing trials is incomplete, unless the policy gave them a meaning, or there are gates on rates: these
-    then say whether what is missing matters.
+    A run whose records others wrote to is incomplete whatever they say. One with missing trials is, unless the policy
+    gave them a meaning, or there are gates on rates: these then say whether what is missing matters.
     """
     verdicts = {row.verdict for row in rows}
     if "not met" in verdicts:
-        return ExitCode.GATE_NOT_MET
+        return ExitCode.GATE_NOT_MET, "a gate is not met"
+    if tampered:
+        return ExitCode.INCOMPLETE, "incomplete: others wrote to the run's files while it went on"
     on_rates = any(gate.rate not in AMOUNTS for gate in gates)
     matters = missing > 0 and not on_rates and policy in ("bound", "exclude-provider")
     if "incomplete" in verdicts or matters:
-        return ExitCode.INCOMPLETE
-    return ExitCode.UNDECIDED if "undecided" in verdicts and undecided_fails else ExitCode.FINE
+        why = "trials are missing, and they could change the answer" if missing else "a gate can't be judged"
+        return ExitCode.INCOMPLETE, f"incomplete: {why}"
+    if "undecided" in verdicts and undecided_fails:
+        return ExitCode.UNDECIDED, "a gate is undecided: more trials may decide it"
+    return ExitCode.FINE, ""

@@ -330,6 +330,7 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     gates: tuple[GateRow, ...]
     undecided: Literal["pass", "fail"]
     exit_code: int
+    exit_reason: str = ""  # why it isn't 0
     metrics: tuple[MetricValue, ...] = ()  # what the suite's metrics said when the run ended
     regrade: str | None = None  # the id of the regrade whose grades these are; None is the run's own
     judging: Judging | None = None  # None where no model judged

@@ -21,7 +21,7 @@ from passhat.summary._metrics import metric_values
 from passhat.summary._order import look_at_order
 from passhat.summary._rates import Population, Table, default_ks
 from passhat.summary._reading import reading_of
-from passhat.summary._report import GateRow, MissingPolicy, Report, TrialCounts
+from passhat.summary._report import MissingPolicy, Report, TrialCounts
 from passhat.summary._rows import by_split, by_tag, error_rows, grader_rates, task_row, usage_totals
 from passhat.summary._tally import Tally, TaskTally
 from passhat.summary._title import title_of
@@ -95,6 +95,7 @@ def summarize(
     table = Table(headline, population, level, refused=[], rules=[])
     chosen = default_ks(_smallest_n(headline)) if ks is None else tuple(ks)
     pass_at, pass_hat = table.rates(chosen, "pass@k"), table.rates(chosen, "pass^k")
+    tampered = manifest.state == "damaged" or bool(tally.unforeseen)
     judge = GateJudge(
         manifest,
         headline,
@@ -103,8 +104,10 @@ def summarize(
         mixed_allowed=mix_sources,
         looks=looks or {},
         not_needed=_not_needed(tally),
+        tampered=tampered,
     )
     verdicts = [judge.judge(gate) for gate in parsed]
+    code, why = exit_code(verdicts, parsed, headline.missing, headline.policy, undecided_fails=fails, tampered=tampered)
     splits = [tally.splits[name] for name in {task.split for task in headline.tasks} if name in tally.splits]
     rows = tuple(task_row(task, headline.trials(task), level) for task in tally.tasks.values())
     in_headline = {task.task for task in headline.tasks}
@@ -136,7 +139,8 @@ def summarize(
         findings=(),
         gates=tuple(verdicts),
         undecided="fail" if fails else "pass",
-        exit_code=_exit_code(verdicts, parsed, headline, undecided_fails=fails),
+        exit_code=int(code),
+        exit_reason=why,
         regrade=regrade,
         judging=judges.row(manifest),
         reading=None if labels is None else reading_of(labels, tally, headline, population, level),
@@ -147,10 +151,6 @@ def summarize(
 
 def _with_findings(report: Report, evidence: Evidence) -> Report:
     return msgspec.structs.replace(report, findings=find_all(evidence))
-
-
-def _exit_code(rows: Sequence[GateRow], gates: Sequence[Gate], headline: Headline, *, undecided_fails: bool) -> int:
-    return int(exit_code(rows, gates, headline.missing, headline.policy, undecided_fails=undecided_fails))
 
 
 def flip_rate(counts: Iterable[tuple[int, int]]) -> float | None:
