@@ -5,23 +5,21 @@ from __future__ import annotations
 import os
 import threading
 import weakref
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Collection
 from typing import Any
 
 _lock = threading.Lock()
 _holds = 0
 _real = os._exit
 _process = 0
-_outside: weakref.WeakSet[threading.Thread] = weakref.WeakSet()
+_outside: Collection[threading.Thread] = ()
 
 
 class ProcessExit(BaseException):
     """User code called ``os._exit`` in the process that runs its trial. No `Exception`, as a real exit is none."""
 
 
-@contextmanager
-def no_exit() -> Iterator[None]:
+def no_exit() -> _Held:
     """While inside, ``os._exit`` raises `ProcessExit` in this process.
 
     It stays as it is in forked children, and for threads that were there before and aren't passhat's, such as a
@@ -34,33 +32,34 @@ def no_exit() -> Iterator[None]:
     ...
     passhat.running._exits.ProcessExit: os._exit(0) would have ended the whole process without a word; raise an error...
     """
-    _hold()
-    try:
-        yield
-    finally:
-        _release()
+    return _HELD
 
 
-def _hold() -> None:
-    global _holds, _real, _process
-    with _lock:
-        _holds += 1
-        if _holds == 1:
-            _real, _process = os._exit, os.getpid()
-            _outside.clear()
-            here = threading.current_thread()
-            _outside.update(
-                each for each in threading.enumerate() if each is not here and not each.name.startswith("passhat")
-            )
-            os._exit = _refuse
+class _Held:
+    """A hold is entered for each trial, and a test may have thousands: it costs a microsecond or two."""
+
+    def __enter__(self) -> None:
+        global _holds, _real, _process, _outside
+        with _lock:
+            _holds += 1
+            if _holds == 1:
+                _real, _process = os._exit, os.getpid()
+                here = threading.current_thread()
+                others = [each for each in threading.enumerate() if each is not here]
+                _outside = (
+                    weakref.WeakSet(each for each in others if not each.name.startswith("passhat")) if others else ()
+                )
+                os._exit = _refuse
+
+    def __exit__(self, *raised: object) -> None:
+        global _holds
+        with _lock:
+            _holds -= 1
+            if not _holds and os._exit is _refuse:
+                os._exit = _real
 
 
-def _release() -> None:
-    global _holds
-    with _lock:
-        _holds -= 1
-        if not _holds and os._exit is _refuse:
-            os._exit = _real
+_HELD = _Held()
 
 
 def _refuse(status: int) -> Any:  # the real one never returns
