@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-from passhat.history import HistoryError, graduation, move_lines, task_records
+from passhat.history import HistoryError, evidence, graduation, move_lines, task_records
 
 CAPABILITY = """
 from passhat import Grade, Suite
@@ -66,6 +67,38 @@ def test_a_record_of_14_passes_proves_a_task_and_a_record_of_failures_sends_it_b
     assert ids(project / "solid.jsonl") == ["firm", "sure"]
 
 
+def copied_as(run: Path, name: str, **changes: object) -> str:
+    """A copy of a run under another id, with some fields of its manifest changed."""
+    other = run.with_name(name)
+    shutil.copytree(run, other)
+    manifest = json.loads((other / "run.json").read_text())
+    (other / "run.json").write_text(json.dumps({**manifest, "run_id": name, **changes}))
+    return name
+
+
+def test_runs_that_were_broken_off_or_stopped_early_do_not_count_and_are_named(project: Path) -> None:
+    suite = "eval_life.py::able"
+    assert call(project, "run", suite, "-q", "--seed", "1", "--trials", "14").returncode == 0
+    (whole,) = (project / ".passhat" / "runs").iterdir()
+    early = ("--stop", "when-decided", "--order", "round", "--gate", "pass@1 >= 0.1")
+    assert call(project, "run", suite, "-q", "--seed", "1", "--trials", "40", *early).returncode == 0
+    (stopped,) = (each for each in whole.parent.iterdir() if each != whole)
+    broken = copied_as(whole, "29990101T000000Z-able-0001", state="interrupted", started="2999-01-01T00:00:00+00:00")
+    other = copied_as(whole, "29990102T000000Z-able-0002", model_source="mixed", started="2999-01-02T00:00:00+00:00")
+    found = json.loads(call(project, "graduate", suite, "--last", "2", "--json").stdout)
+    assert found["runs"] == [whole.name]
+    assert found["left_out"] == [
+        {"run": other, "reason": "several kinds of source answered"},
+        {"run": broken, "reason": "interrupted"},
+        {"run": stopped.name, "reason": "stopped early, once its verdict was certain"},
+    ]
+    assert [(each["task"], each["n"]) for each in found["proved"]] == [("sure", 14)]
+    told = " ".join(call(project, "graduate", suite, "--last", "2").stdout.split())
+    assert f"left out, stopped early, once its verdict was certain: {stopped.name}" in told
+    none = json.loads(call(project, "graduate", suite, "--last", "1", "--json").stdout)
+    assert (none["runs"], none["proved"]) == ([], [])
+
+
 def test_writing_needs_a_place_to_move_to_and_a_record(project: Path) -> None:
     assert "no run of suite 'able'" in call(project, "graduate", "eval_life.py::able").stderr
     assert call(project, "run", "eval_life.py::able", "-q", "--trials", "1").returncode == 0
@@ -107,6 +140,7 @@ def test_a_move_that_would_spoil_a_suite_is_refused(tmp_path: Path) -> None:
 
 
 def test_every_task_proved_is_a_saturated_suite() -> None:
+    assert evidence([], 3) == ([], ())
     records = task_records([], {"a": "h"})
     assert records[0].verdict == "open"
     assert not graduation(records).saturated

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +14,7 @@ from passhat.cli._reports import print_json, terminal
 from passhat.facts import PasshatError
 
 if TYPE_CHECKING:
-    from passhat.history import TaskRecord
+    from passhat.history import Found, LeftOut, TaskRecord
     from passhat.suite import Suite
 
 
@@ -30,7 +31,7 @@ class CannotMove(PasshatError):
 @click.argument("regression", required=False, metavar="[PATH::REGRESSION]")
 @click.option("--bar", type=options.Share(0, 1), default=0.8, show_default=True)
 @click.option(
-    "--last", type=click.IntRange(min=1), default=3, show_default=True, help="How many of the newest runs count."
+    "--last", type=click.IntRange(min=1), default=3, show_default=True, help="How many of the newest whole runs count."
 )
 @click.option("--level", type=options.LEVEL, default=0.95, show_default=True)
 @click.option("--write", is_flag=True, help="Move the tasks' lines between the suites' JSONL files.")
@@ -39,7 +40,8 @@ class CannotMove(PasshatError):
 def command(capability: str, regression: str | None, write: bool, as_json: bool, root: Path, **numbers: Any) -> int:
     """Propose tasks of a capability suite that are proved, and send back those of a regression suite that fell.
 
-    A task is proved when its trials over the newest runs, of the task and graders as they are now, prove the bar.
+    A task is proved when its trials over the newest runs, of the task and graders as they are now, prove the bar. Runs
+    that were broken off or stopped early don't count, and are named.
     """
     from passhat.history import graduation, move_lines
     from passhat.running import entrance
@@ -48,12 +50,16 @@ def command(capability: str, regression: str | None, write: bool, as_json: bool,
         first = _suite(capability)
         second = None if regression is None else _suite(regression)
         _check_order(first, second, capability, regression)
-        records, runs = _records(first, root, numbers)
+        bounds = {"bar": numbers["bar"], "level": numbers["level"]}
+        runs, left_out = _runs(first, root, numbers["last"])
+        records = _records(first, runs, bounds)
         fallen: tuple[TaskRecord, ...] = ()
         if second is not None:
-            fallen, more = _records(second, root, numbers, may_be_new=True)
-            runs += more
-        found = graduation(records, fallen, bar=numbers["bar"], level=numbers["level"], runs=runs)
+            more, out = _runs(second, root, numbers["last"], may_be_new=True)
+            fallen = _records(second, more, bounds)
+            runs, left_out = [*runs, *more], (*left_out, *out)
+        names = [each.manifest.run_id for each in runs]
+        found = graduation(records, fallen, **bounds, runs=names, left_out=left_out)
         if write:
             if second is None:
                 raise CannotMove(
@@ -87,19 +93,22 @@ def _check_order(first: Suite, second: Suite | None, capability: str, regression
     raise WrongOrder(f"suite {first.name!r} is a regression suite, and tasks graduate from a capability suite; {way}")
 
 
-def _records(
-    suite: Suite, root: Path, numbers: dict[str, Any], *, may_be_new: bool = False
-) -> tuple[tuple[TaskRecord, ...], list[str]]:
-    from passhat.history import HistoryError, collect, task_records
+def _runs(suite: Suite, root: Path, last: int, *, may_be_new: bool = False) -> tuple[list[Found], tuple[LeftOut, ...]]:
+    from passhat.history import HistoryError, collect, evidence
 
     try:
         found, _ = collect(suite.name, [root])
     except HistoryError:
         if may_be_new:
-            return (), []
+            return [], ()
         raise
-    hashes = {task.id: task.hash for task in suite.load_tasks()}
-    return task_records(found, hashes, **numbers), [each.manifest.run_id for each in found[::-1][: numbers["last"]]]
+    return evidence(found, last)
+
+
+def _records(suite: Suite, runs: Sequence[Found], bounds: dict[str, float]) -> tuple[TaskRecord, ...]:
+    from passhat.history import task_records
+
+    return task_records(runs, {task.id: task.hash for task in suite.load_tasks()}, **bounds)
 
 
 def _file(suite: Suite) -> Path:

@@ -2,6 +2,7 @@
 
 from passhat.history._collect import Found, collect
 from passhat.history._errors import HistoryError
+from passhat.history._evidence import LeftOut, evidence
 from passhat.history._graduate import Graduation, TaskRecord, graduation, move_lines, task_records
 from passhat.history._history import STALE_DAYS, history
 from passhat.history._result import Change, Changes, History, JudgePoint, Point, Reruns
@@ -15,10 +16,12 @@ __all__ = [
     "History",
     "HistoryError",
     "JudgePoint",
+    "LeftOut",
     "Point",
     "Reruns",
     "TaskRecord",
     "collect",
+    "evidence",
     "graduation",
     "history",
     "move_lines",

@@ -12,10 +12,11 @@ import msgspec
 
 from passhat.history._collect import Found
 from passhat.history._errors import HistoryError
+from passhat.history._evidence import LeftOut
 from passhat.history._points import counts_of
 from passhat.stats import clopper_pearson, smallest_all_pass
 
-BAR, LAST = 0.8, 3
+BAR = 0.8
 
 
 class TaskRecord(msgspec.Struct, frozen=True):
@@ -32,7 +33,7 @@ class Graduation(msgspec.Struct, frozen=True, kw_only=True):
     """What should move: ``proved`` tasks of the capability suite, ``fell`` tasks of the regression suite.
 
     ``needed`` is the number of trials, all passing, that prove a task. ``saturated``: every task is proved, so the
-    capability suite has nothing left to show.
+    capability suite has nothing left to show. ``left_out`` names runs that didn't count, and why.
     """
 
     bar: float
@@ -43,25 +44,20 @@ class Graduation(msgspec.Struct, frozen=True, kw_only=True):
     open: tuple[TaskRecord, ...]
     saturated: bool
     runs: tuple[str, ...]
+    left_out: tuple[LeftOut, ...] = ()
 
 
 def task_records(
-    found: Sequence[Found], hashes: Mapping[str, str], *, bar: float = BAR, last: int = LAST, level: float = 0.95
+    runs: Sequence[Found], hashes: Mapping[str, str], *, bar: float = BAR, level: float = 0.95
 ) -> tuple[TaskRecord, ...]:
-    """Each task's trials over the newest ``last`` runs that measured it as it is now, and its verdict.
+    """Each task's trials over ``runs`` (see `evidence`) that measured it as it is now, and its verdict.
 
     *proved*: the one-sided lower bound of its pass rate reaches ``bar``. *fell*: the upper one is below it.
     """
     if not 0 < bar < 1:
         raise HistoryError(f"bar={bar!r}: must be above 0 and below 1, such as 0.8")
-    if last < 1:
-        raise HistoryError(f"last={last!r}: must be a whole number of runs, 1 or more")
-    taken = list(found[::-1])[:last]
-    graders = taken[0].manifest.graders if taken else {}
     tally = {task: [0, 0] for task in hashes}
-    for each in taken:
-        if each.manifest.graders != graders or each.manifest.model_source == "mixed":
-            continue
+    for each in runs:
         arm = each.manifest.main_arm
         for count in counts_of(each):
             same = each.manifest.task_hashes.get(count.task) == hashes.get(count.task)
@@ -88,6 +84,7 @@ def graduation(
     bar: float = BAR,
     level: float = 0.95,
     runs: Sequence[str] = (),
+    left_out: Sequence[LeftOut] = (),
 ) -> Graduation:
     """What should move between the two suites.
 
@@ -106,6 +103,7 @@ def graduation(
         open=tuple(each for each in capability if each.verdict != "proved"),
         saturated=bool(capability) and len(proved) == len(capability),
         runs=tuple(runs),
+        left_out=tuple(left_out),
     )
 
 

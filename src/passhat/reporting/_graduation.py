@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from passhat.history import Graduation, TaskRecord
+from passhat.facts import named
+from passhat.history import Graduation, LeftOut, TaskRecord
 from passhat.reporting._blocks import DIM, STRONG, WARN, Cell, Column, Page
 from passhat.reporting._console import Look
 from passhat.reporting._text import clean, count, rate
@@ -19,7 +20,9 @@ def render_graduation(
     page = Page(Look(width, color, unicode))
     level = f"one-sided {found.level * 100:g} %"
     page.line(("Graduation", STRONG), (f"  a task is proved when at least {found.bar:g} is sure ({level})", DIM))
-    page.line((f"from {count(len(found.runs), 'run')}: {', '.join(found.runs)}", DIM), indent=2)
+    page.line((f"from {count(len(found.runs), 'run')}{': ' * bool(found.runs)}{', '.join(found.runs)}", DIM), indent=2)
+    for reason, runs in _by_reason(found.left_out).items():
+        page.line((f"left out, {reason}: {named(runs)}", WARN), indent=2)
     verb = "moved" if moved else "to move"
     _table(page, f"Proved, {verb} to the regression suite", found.proved, "at least")
     _table(page, f"Fell, {verb} back to the capability suite", found.fell, "at most")
@@ -34,6 +37,13 @@ def render_graduation(
         page.gap()
         page.line(("Every task of the capability suite is proved: it has nothing left to show. Add harder ones.", WARN))
     return page.text()
+
+
+def _by_reason(left_out: Sequence[LeftOut]) -> dict[str, list[str]]:
+    runs: dict[str, list[str]] = {}
+    for each in left_out:
+        runs.setdefault(each.reason, []).append(clean(each.run, 200))
+    return runs
 
 
 def _table(page: Page, title: str, rows: Sequence[TaskRecord], bound: str) -> None:
