@@ -21,6 +21,7 @@ from passhat.records import (
     WorkspaceStore,
     archive_name,
     unpack_workspace,
+    workspace_content,
 )
 
 Create = Callable[..., RunWriter]
@@ -145,6 +146,31 @@ def test_a_full_disk_keeps_no_part_of_a_workspace(tmp_path: Path, monkeypatch: p
     assert list((tmp_path / "workspaces").iterdir()) == []
 
 
+def test_a_disk_that_takes_a_part_of_each_write_gets_the_rest_or_keeps_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    workspace = tree(tmp_path / "w", 300_000)
+    store = WorkspaceStore(tmp_path, max_bytes=1_000_000)
+    real, room = os.write, [1_000_000]
+
+    def nearly_full(descriptor: int, data: bytes) -> int:
+        if not room[0]:
+            raise OSError(28, "No space left on device")
+        written = real(descriptor, bytes(data)[: min(room[0], 40_000)])
+        room[0] -= written
+        return written
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "write", nearly_full)
+        kept = store.keep(workspace, task="a", trial=0, passed=False)
+        room[0] = 100_000
+        with pytest.raises(RecordError, match="no space is left"):
+            store.keep(workspace, task="a", trial=1, passed=False)
+    assert [path.name for path in (tmp_path / "workspaces").iterdir()] == [kept.name]
+    unpack_workspace(tmp_path / "workspaces" / str(kept.name), tmp_path / "again")
+    assert listing(tmp_path / "again") == listing(workspace)
+
+
 def test_tasks_whose_names_differ_never_share_an_archive() -> None:
     names = [archive_name(task, 0, arm) for task in ("a/b", "a b", "A-b", "a-b", "支", "持") for arm in ("", "new")]
     assert len(set(names)) == len(names)
@@ -260,6 +286,34 @@ def test_an_archive_cut_short_is_damaged(tmp_path: Path) -> None:
     archive = tmp_path / "workspaces" / str(kept.name)
     os.truncate(archive, kept.bytes // 2)
     with pytest.raises(BadRecord, match="is damaged"):
+        unpack_workspace(archive, tmp_path / "target")
+
+
+def test_an_archive_cut_anywhere_is_never_taken_as_whole(tmp_path: Path) -> None:
+    workspace = tmp_path / "w"
+    workspace.mkdir()
+    for number in range(140):  # a header begins at every 2,048 bytes, and so at the end of a block of the compression
+        (workspace / f"f{number:03}").write_bytes(os.urandom(1536 if number else 1024))
+    kept = WorkspaceStore(tmp_path, max_bytes=1_000_000).keep(workspace, task="a", trial=0, passed=False)
+    archive = tmp_path / "workspaces" / str(kept.name)
+    whole = archive.read_bytes()
+    assert workspace_content(archive).complete
+    unpack_workspace(archive, tmp_path / "whole")
+    assert len(list((tmp_path / "whole").iterdir())) == 140
+    for left in [*range(1, len(whole), 20_011), *range(len(whole) - 12, len(whole))]:
+        os.truncate(archive, 0)
+        archive.write_bytes(whole[:left])
+        with pytest.raises(BadRecord, match="is damaged"):
+            unpack_workspace(archive, tmp_path / f"cut-{left}")
+        with pytest.raises(BadRecord, match="is damaged"):
+            workspace_content(archive)
+
+
+def test_what_follows_the_end_of_an_archive_is_damage(tmp_path: Path) -> None:
+    archive = pack(tmp_path / "w.tar.zst", ("a", FILE, b"x"))
+    plain = zstandard.ZstdDecompressor().decompressobj().decompress(archive.read_bytes())
+    archive.write_bytes(zstandard.ZstdCompressor().compress(plain + bytes(30_000)))
+    with pytest.raises(BadRecord, match="something follows its end"):
         unpack_workspace(archive, tmp_path / "target")
 
 

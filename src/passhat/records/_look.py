@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import tarfile
 from pathlib import Path
-from typing import IO
 
 import msgspec
 import zstandard
 
 from passhat.records._errors import BadRecord, disk_error
+from passhat.records._packed import Enough, opened
 from passhat.records._unpack import diff_in
 
 _MOST_FILES = 200
@@ -42,26 +42,6 @@ class WorkspaceContent(msgspec.Struct, frozen=True):
     complete: bool
 
 
-class _Enough(Exception):
-    """More would have to be read than is looked at."""
-
-
-class _Bounded:
-    """Reads at most so many bytes."""
-
-    def __init__(self, source: IO[bytes], room: int) -> None:
-        self._source = source
-        self._room = room
-
-    def read(self, size: int) -> bytes:
-        """The next bytes; raises `_Enough` beyond the bound."""
-        data = self._source.read(size)
-        self._room -= len(data)
-        if self._room < 0:
-            raise _Enough
-        return data
-
-
 def workspace_content(
     archive: Path, *, most: int = _MOST_FILES, head: int = _HEAD, max_bytes: int = _MOST_BYTES
 ) -> WorkspaceContent:
@@ -73,17 +53,13 @@ def workspace_content(
     found = _Listing(most, head)
     complete = False
     try:
-        with (
-            archive.open("rb") as file,
-            zstandard.ZstdDecompressor().stream_reader(file) as plain,
-            tarfile.open(fileobj=_Bounded(plain, max_bytes), mode="r|") as members,  # type: ignore[call-overload]
-        ):
+        with opened(archive, max_bytes) as members:
             for member in members:
                 if found.diff is None:
                     found.diff = diff_in(members, archive)
                 found.see(members, member)
-            complete = True
-    except _Enough:
+        complete = True
+    except Enough:
         pass
     except (tarfile.TarError, zstandard.ZstdError, EOFError, ValueError) as error:
         raise BadRecord(archive, f"is damaged: {error}") from None

@@ -13,6 +13,7 @@ import zstandard
 
 from passhat.records._disk import open_private
 from passhat.records._errors import BadRecord, disk_error
+from passhat.records._packed import opened
 from passhat.records._workspaces import DIFF
 
 MOST_BYTES = 8 << 30
@@ -31,11 +32,7 @@ def unpack_workspace(archive: Path, target: Path, *, max_bytes: int = MOST_BYTES
         target.mkdir(mode=0o700, parents=True, exist_ok=True)
         if any(target.iterdir()):
             raise BadRecord(target, "isn't empty", "Unpack a workspace into a directory of its own")
-        with (
-            archive.open("rb") as file,
-            zstandard.ZstdDecompressor().stream_reader(file) as plain,
-            tarfile.open(fileobj=plain, mode="r|") as members,
-        ):
+        with opened(archive) as members:
             _unpack(members, archive, target.resolve(), max_bytes)
             return diff_in(members, archive)
     except (tarfile.TarError, zstandard.ZstdError, EOFError) as error:

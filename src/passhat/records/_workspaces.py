@@ -16,7 +16,7 @@ from typing import IO
 import msgspec
 import zstandard
 
-from passhat.records._disk import TEMPORARY, make_folder, open_private
+from passhat.records._disk import TEMPORARY, make_folder, open_private, write_all
 from passhat.records._errors import disk_error
 from passhat.records._folders import slug
 from passhat.records._format import WORKSPACES
@@ -182,7 +182,8 @@ class _Bounded:
     def write(self, data: bytes) -> int:
         """Write a part; raises `_NotKept` beyond the budget."""
         self._budget.write(len(data))
-        return os.write(self._descriptor, data)
+        write_all(self._descriptor, data)  # a disk that is nearly full takes a part, and nobody asks how much
+        return len(data)
 
 
 class _Watched:
