@@ -2,6 +2,7 @@
 
 import json
 import os
+import shlex
 import signal
 import subprocess
 import sys
@@ -100,26 +101,39 @@ def test_what_follows_an_agent_that_goes_elsewhere_is_written_where_it_was_asked
     assert list((folder / "other").iterdir()) == []
 
 
-def test_ctrl_c_says_how_to_go_on(folder: Path) -> None:
+@pytest.mark.parametrize(
+    ("isolation", "root"), [("inline", ".passhat"), ("process", ".passhat"), ("process", "kept elsewhere")]
+)
+def test_ctrl_c_says_how_to_go_on_and_that_goes_on(folder: Path, isolation: str, root: str) -> None:
     write(
         folder,
-        "import threading\n"
-        "def agent(trial):\n    open('started', 'w').close()\n    threading.Event().wait()\n"
-        "suite = Suite('s', tasks=[Task('a')], agent=agent, script=['x'], hand_picked=True)\n",
+        "import threading\nfrom pathlib import Path\nhere = Path(__file__).parent\n"
+        "def agent(trial):\n"
+        "    if trial.task_id == 'b' and not (here / 'again').exists():\n"
+        "        (here / 'tell').write_text('waiting')\n"
+        "        threading.Event().wait()\n"
+        "    return 1\n"
+        "suite = Suite('s', tasks=[Task('a'), Task('b'), Task('c')], agent=agent, script=['x'], hand_picked=True,\n"
+        "              order='task')\n",
     )
-    os.mkfifo(folder / "tell")
-    body = (folder / "evals" / "eval_words.py").read_text()
-    (folder / "evals" / "eval_words.py").write_text(
-        body.replace("open('started', 'w').close()", "open('tell', 'w').close()")
-    )
-    command = [sys.executable, "-m", "passhat", "run", "evals", "-q", "--isolation", "inline"]
+    os.mkfifo(folder / "evals" / "tell")
+    command = [sys.executable, "-m", "passhat", "run", "evals", "--isolation", isolation, "--root", root]
     process = subprocess.Popen(command, cwd=folder, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-    with open(folder / "tell") as told:
-        told.read()
+    assert (folder / "evals" / "tell").read_text() == "waiting"
     process.send_signal(signal.SIGINT)
-    _, said = process.communicate(timeout=60)
-    assert process.returncode == 130
-    assert "passhat resume" in said
+    out, said = process.communicate(timeout=60)
+    (run,) = (folder / root / "runs").iterdir()
+    name = run.name if root == ".passhat" else shlex.quote(str(run.relative_to(folder)))
+    assert said.splitlines()[-1] == f"passhat: interrupted; continue with: passhat resume {name}"
+    assert (process.returncode, out) == (130, "")
+    manifest = json.loads((run / "run.json").read_text())
+    assert (manifest["state"], manifest["stop_reason"]) == ("interrupted", "interrupted by the user")
+    (folder / "evals" / "again").touch()
+    told = said.splitlines()[-1].partition("continue with: ")[2]
+    resume = f"{shlex.quote(sys.executable)} -m {told} --json -q"
+    done = subprocess.run(resume, shell=True, cwd=folder, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stderr
+    assert [(row["task"], row["n"]) for row in json.loads(done.stdout)["by_task"]] == [("a", 1), ("b", 1), ("c", 1)]
 
 
 def test_a_full_standard_output_is_no_fault_of_ours(passhat: Call, folder: Path) -> None:

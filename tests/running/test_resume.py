@@ -19,7 +19,7 @@ from passhat import Limits, Status, Suite, Task, Trial
 from passhat.facts import ErrorInfo
 from passhat.graders import exact
 from passhat.records import RunLocked, RunWriter, WritePoint
-from passhat.running import Interrupted, ResumeRefused, Run, resume, run_async
+from passhat.running import Interrupted, ResumeRefused, Run, _run, resume, run_async
 from passhat.scripting import fail, say
 
 RunHere = Callable[..., Run]
@@ -166,6 +166,31 @@ def test_a_second_ctrl_c_does_not_wait(run_here: RunHere, tmp_path: Path) -> Non
     for thread in threading.enumerate():
         if thread.name == "passhat-run":
             thread.join(20)
+
+
+def test_what_does_not_end_at_once_is_said_and_that_a_second_ctrl_c_leaves(monkeypatch: pytest.MonkeyPatch) -> None:
+    said: list[str] = []
+    told, pressed = threading.Event(), threading.Event()
+
+    class Stream:
+        """A standard error upon whose first word the run ends."""
+
+        def write(self, text: str) -> int:
+            said.append(text)
+            told.set()
+            return len(text)
+
+        def flush(self) -> None: ...
+
+    async def go() -> None:
+        os.kill(os.getpid(), signal.SIGINT)
+        assert await asyncio.to_thread(told.wait, 60)
+
+    monkeypatch.setattr(_run, "_AT_ONCE", 0.0)
+    monkeypatch.setattr(sys, "stderr", Stream())
+    assert _run.on_thread(go, pressed.set)
+    assert pressed.is_set()
+    assert said == ["\npasshat: stopping what runs; press Ctrl-C again to leave at once\n"]
 
 
 def test_cancelling_the_task_of_a_run_leaves_it_resumable(tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ KeyboardInterrupt
 
 from __future__ import annotations
 
+import shlex
 from typing import TYPE_CHECKING
 
 from passhat.facts import AgentUnavailable, ErrorInfo, PasshatError, SimulatorError, message_of, traceback_of
@@ -48,7 +49,7 @@ class Interrupted(KeyboardInterrupt):
     def __init__(self, run: Run) -> None:
         from passhat.records import called
 
-        super().__init__(f"interrupted; continue with: passhat resume {called(run.path)}")
+        super().__init__(f"interrupted; continue with: passhat resume {shlex.quote(called(run.path))}")
         self.run = run
 
 
