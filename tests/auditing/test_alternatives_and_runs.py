@@ -142,7 +142,7 @@ def test_tasks_that_runs_never_or_always_solved_are_told(till: Suite, through: E
         "never-solved": [
             "pay-101: solved in none of 6 trials of 2 runs; play its reference and read a transcript",
         ],
-        "saturated": ["1 of 3 tasks were solved in every trial of 2 runs"],
+        "saturated": ["1 of 3 tasks was solved in every trial of 2 runs"],
     }
 
 

@@ -207,6 +207,16 @@ def test_picked_labels_alone_are_refused_with_the_way_out() -> None:
     assert {"refused", "chosen"} <= rules(found)
 
 
+def test_one_label_is_spoken_of_in_the_singular() -> None:
+    made = world()
+    failed = next(place for place in range(300) if not made.judge.flat[place])
+    found = calibrate(labelled(made, made.labels([failed], sample="failed", blind=False)), JUDGE)
+    assert message(found, "few-labels").startswith("1 label is few: ")
+    assert message(found, "not-blind").startswith("1 of 1 labelled trial was read")
+    assert message(found, "chosen").startswith("the labelled trial was chosen, not drawn")
+    assert found.correction.refused.startswith("the only label is of a trial that was picked")
+
+
 def test_picked_trials_speak_for_themselves_and_drawn_ones_for_the_rest() -> None:
     """Reading every failure beside a random sample doesn't bend the rate; taking all labels for random would."""
     biases, naive = [], []

@@ -55,8 +55,10 @@ def test_a_side_without_any_verdict_has_no_lift_and_no_zero(report: MakeReport) 
     found = compare(report({"a": "?"}), report({"a": "+"}, "after"))
     candidate = found.candidates[0]
     assert (candidate.first, candidate.gain, candidate.lift, candidate.pairs) == (None, None, (), 0)
-    assert candidate.blocked[0].reason == "baseline: none of 1 trials has a verdict"
+    assert candidate.blocked[0].reason == "baseline: no verdict, 1 trial missing"
     assert found.exit_code == ExitCode.INCOMPLETE
+    (partial,) = [finding.message for finding in candidate.findings if finding.rule == "partial"]
+    assert partial == "1 of 1 task could not be compared: the lift is over a subset"
 
 
 def test_blocked_pairs_have_reasons_and_make_the_lift_partial(report: MakeReport) -> None:
@@ -64,7 +66,7 @@ def test_blocked_pairs_have_reasons_and_make_the_lift_partial(report: MakeReport
     after = report({"a": "++", "b": "??", "d": "++"}, "after")
     candidate = compare(before, after).candidates[0]
     assert {each.task: each.reason for each in candidate.blocked} == {
-        "b": "candidate: none of 2 trials has a verdict",
+        "b": "candidate: no verdict, 2 trials missing",
         "c": "not in the candidate",
         "d": "not in the baseline",
     }

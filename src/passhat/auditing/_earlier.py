@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from passhat.auditing._rules import AuditFinding, finding
-from passhat.facts import Manifest, Task
+from passhat.facts import Manifest, Task, count
 from passhat.graders import grader_names, source_version
 
 if TYPE_CHECKING:
@@ -35,14 +35,16 @@ def earlier_findings(suite: Suite, tasks: Sequence[Task], root: Path | str) -> I
             if manifest.task_hashes.get(row.task) == hashes.get(row.task, ""):
                 tried[row.task] += row.n
                 solved[row.task] += row.c
-    where = "a run" if runs == 1 else f"{runs} runs"
+    where = count(runs, "run")
     never = [task for task in hashes if tried[task] >= ENOUGH and not solved[task]]
     for task in never:
-        text = f"{task}: solved in none of {tried[task]} trials of {where}; play its reference and read a transcript"
+        tries = count(tried[task], "trial")
+        text = f"{task}: solved in none of {tries} of {where}; play its reference and read a transcript"
         yield finding("never-solved", text, tasks=[task])
     always = [task for task in hashes if tried[task] >= ENOUGH and solved[task] == tried[task]]
     if always:
-        text = f"{len(always)} of {len(hashes)} tasks were solved in every trial of {where}"
+        were = "was" if len(always) == 1 else "were"
+        text = f"{len(always)} of {count(len(hashes), 'task')} {were} solved in every trial of {where}"
         yield finding("saturated", text, tasks=always)
 
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from passhat.facts import ModelCall, Transcript, TrialRecord, digest
+from passhat.facts import ModelCall, Transcript, TrialRecord, count, digest
 from passhat.records import unpack_workspace
 
 if TYPE_CHECKING:
@@ -115,9 +115,8 @@ def _trouble(repository: Path) -> str:
         return ""
     beside = _git(repository, "rev-list", "--count", "--all", "--reflog", "--not", "HEAD")
     if beside.isdigit() and int(beside):
-        many = int(beside)
         return (
-            f"has a git repository with {many} commit{'s' * (many != 1)} beside the one that is checked out "
+            f"has a git repository with {count(int(beside), 'commit')} beside the one that is checked out "
             "(git log --all shows them): an answer may stand there"
         )
     for line in _git(repository, "config", "--get-regexp", r"^remote\..*\.url$").splitlines():

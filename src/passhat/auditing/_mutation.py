@@ -16,7 +16,7 @@ from passhat.auditing._plays import TaskPlays
 from passhat.auditing._rules import AuditFinding, finding, some
 from passhat.auditing._state import table_of
 from passhat.auditing._steps import Mutant
-from passhat.facts import Role
+from passhat.facts import Role, count
 
 Verdict = Literal["killed", "equivalent", "survived", "not realised"]
 _ENOUGH = 0.8
@@ -185,7 +185,8 @@ class Mutation:
         words = [each for each in self.with_verdict("equivalent") if each.mutant.operator == "reword"]
         if words:
             tasks = [each.mutant.task for each in words]
-            text = f"{len(words)} of {len(self._anchors)} tasks pass with the reply of another task: {some(tasks)}"
+            share = f"{len(words)} of {count(len(self._anchors), 'task')}"
+            text = f"{share} {'passes' if len(words) == 1 else 'pass'} with the reply of another task: {some(tasks)}"
             yield finding("words-unjudged", text, tasks=tasks)
 
     def _survivors(self) -> Iterator[AuditFinding]:
@@ -226,7 +227,7 @@ class Mutation:
         for (grader, tool), tasks in blind.items():
             text = f"{grader} fails when {tool} is left out, and passes when it comes after what it should precede"
             found = list(dict.fromkeys(tasks))
-            where = f"in {len(found)} task{'s' * (len(found) > 1)}: {some(found)}"
+            where = f"in {count(len(found), 'task')}: {some(found)}"
             yield finding("order-blind", f"{text} ({where})", tasks=found, graders=[grader])
 
 

@@ -12,7 +12,7 @@ from passhat.auditing._bench import Played
 from passhat.auditing._plays import TaskPlays
 from passhat.auditing._rules import AuditFinding, finding, some
 from passhat.auditing._steps import steps_in, tool_of
-from passhat.facts import Grade, Role, ToolRun
+from passhat.facts import Grade, Role, ToolRun, count
 
 _ENOUGH_TASKS = 8
 _LINE = re.compile(r'^ *File "([^"]+)", line (\d+)', re.MULTILINE)
@@ -24,7 +24,9 @@ def reference_findings(plays: Sequence[TaskPlays], *, player: bool) -> Iterator[
     without = [each.task.id for each in plays if not player or each.task.reference is None]
     if without:
         why = "" if player else "; the suite has no reference=, which would play them"
-        yield finding("no-reference", f"{len(without)} of {len(plays)} tasks have no reference{why}", tasks=without)
+        share = f"{len(without)} of {count(len(plays), 'task')}"
+        has = "has" if len(without) == 1 else "have"
+        yield finding("no-reference", f"{share} {has} no reference{why}", tasks=without)
     runs = [run for each in plays for play in each.references for run in _runs(play)]
     working = {(run.name, _names(run)) for run in runs if run.error is None}
     for each in plays:
@@ -113,9 +115,9 @@ def _unrealised(name: str, solution: Any, play: Played, working: set[tuple[str, 
             yield f"{run.name} {why}: {run.error}"
     left_out = Counter(wanted) - Counter(run.name for run in runs)
     if left_out:
-        steps, were = ("step", "was") if left_out.total() == 1 else ("steps", "were")
+        were = "was" if left_out.total() == 1 else "were"
         of = f"the {name}" if name == "reference" else name
-        yield f"{left_out.total()} {steps} of {of} {were} never carried out: {', '.join(left_out)}"
+        yield f"{count(left_out.total(), 'step')} of {of} {were} never carried out: {', '.join(left_out)}"
 
 
 def _runs(play: Played) -> list[ToolRun]:

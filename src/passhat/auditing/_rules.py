@@ -7,7 +7,7 @@ from typing import Literal
 
 import msgspec
 
-from passhat.facts import PasshatError
+from passhat.facts import PasshatError, count
 
 Severity = Literal["error", "warning", "note"]
 
@@ -82,7 +82,7 @@ def some(names: Sequence[str], word: str = "task", most: int = 3) -> str:
     ('a, b', 'a, b, c and 1 more task')
     """
     shown, more = ", ".join(names[:most]), len(names) - most
-    return shown if more <= 0 else f"{shown} and {more} more {word}{'s' * (more > 1)}"
+    return shown if more <= 0 else f"{shown} and {count(more, 'more ' + word)}"
 
 
 def settle(found: Iterable[AuditFinding], allow: Sequence[tuple[str, str]]) -> tuple[AuditFinding, ...]:

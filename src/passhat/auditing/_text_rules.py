@@ -15,7 +15,7 @@ from passhat.auditing._parrot import parrot_findings
 from passhat.auditing._plays import TaskPlays
 from passhat.auditing._rules import AuditFinding, finding
 from passhat.auditing._steps import arguments_of, steps_of, tool_of
-from passhat.facts import AgentEvent, Task, ToolRun, canonical_json
+from passhat.facts import AgentEvent, Task, ToolRun, canonical_json, count
 
 _KEYS = {"expected", "expected_output", "answer", "answers", "solution", "reference", "ground_truth", "gold", "goal"}
 _RUN = 8  # words of the reference's reply in a row
@@ -70,7 +70,8 @@ def balance_findings(tasks: Sequence[Task]) -> Iterator[AuditFinding]:
     act = [task for task in tasks if task not in leave and any(_DO.search(tag) for tag in task.tags)]
     total = len(leave) + len(act)
     if total >= 5 and min(len(leave), len(act)) < 0.2 * total:
-        text = f"{len(act)} tasks ask to act and {len(leave)} to leave alone; an agent that always does one looks good"
+        asked = f"{count(len(act), 'task')} {'asks' if len(act) == 1 else 'ask'} to act and {len(leave)} to leave alone"
+        text = f"{asked}; an agent that always does one looks good"
         yield finding("unbalanced", text)
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from passhat.calibrating._refusing import concentrated
 from passhat.calibrating._result import Correction, Counts, Quality
 from passhat.calibrating._weights import Weighed
-from passhat.facts import Label
+from passhat.facts import Label, count
 from passhat.summary import Finding, JudgedTrials, SetAside
 
 FEW_LABELS = 50
@@ -23,37 +23,41 @@ def findings(
     """All findings but those on single parts."""
     n = counts.labelled
     if 0 < n < FEW_LABELS:
-        yield _warn("few-labels", f"{n} labels are few: below {FEW_LABELS} every figure here is rough")
+        labels = f"{count(n, 'label')} {'is' if n == 1 else 'are'}"
+        yield _warn("few-labels", f"{labels} few: below {FEW_LABELS} every figure here is rough")
     if correction.refused and n:
         yield _warn("refused", f"no corrected rate: {correction.refused}; {correction.way_out}")
     if n:
         yield from _lopsided(quality)
     chosen = n - counts.drawn
+    were = "was" if chosen == 1 else "were"
     if chosen and counts.drawn:
         yield _note(
-            "chosen", f"{chosen} of {n} labelled trials were chosen, not drawn: they speak for themselves alone"
+            "chosen",
+            f"{chosen} of {n} labelled trials {were} chosen, not drawn: that says nothing of others",
         )
     elif chosen:
         yield _warn(
             "chosen",
-            f"all {n} labelled trials were chosen, not drawn: sensitivity, specificity and agreement are theirs, not "
-            "those of the run",
+            f"{'the labelled trial' if n == 1 else f'all {n} labelled trials'} {were} chosen, not drawn: sensitivity, "
+            "specificity and agreement are of what was chosen, not of the run",
         )
     left = counts.unclear + counts.ties
     if left:
         yield _aside(left > 0.05 * (n + left), "unclear", _left_out(counts))
-    if n and counts.blind < n:
+    seen = n - counts.blind
+    if n and seen:
         yield _warn(
             "not-blind",
-            f"{n - counts.blind} of {n} labelled trials were read with the judge's verdict in sight, which flatters "
-            "the agreement: review with --blind",
+            f"{seen} of {count(n, 'labelled trial')} {'was' if seen == 1 else 'were'} read with the judge's verdict in "
+            "sight, which flatters the agreement: review with --blind",
         )
     few = concentrated(labelled)
     if few is not None:
         yield _warn(
             "concentrated",
-            f"the labels keep to {few[0]} tasks, where chance would have reached about {few[1]:.0f}: the intervals "
-            "treat each task as one observation; spread labels over tasks",
+            f"the labels keep to {count(few[0], 'task')}, where chance would have reached about {few[1]:.0f}: the "
+            "intervals treat each task as one observation; spread labels over tasks",
         )
     yield from _unused(counts, found.tuned)
     yield from _set_aside(found.set_aside)
@@ -82,25 +86,27 @@ def _lopsided(quality: Quality) -> Iterator[Finding]:
 def _left_out(counts: Counts) -> str:
     parts = [f"{counts.unclear} unclear"] * bool(counts.unclear)
     parts += [f"{counts.ties} on which raters are divided"] * bool(counts.ties)
-    total = counts.unclear + counts.ties
+    left, read = counts.unclear + counts.ties, count(counts.labelled + counts.unclear + counts.ties, "read trial")
     return (
-        f"{' and '.join(parts)} of {counts.labelled + total} read trials are left out; have a further person read them"
+        f"{' and '.join(parts)} of {read} {'is' if left == 1 else 'are'} left out; have a further person read "
+        f"{'it' if left == 1 else 'them'}"
     )
 
 
 def _unused(counts: Counts, tuned: int) -> Iterator[Finding]:
     if counts.other_labels:
+        judge, are = ("judges", "is") if counts.other_labels == 1 else ("judge", "are")
         yield _note(
             "whole-trials",
-            f"{counts.other_labels} labels judge whole trials that other graders decide too, and aren't used: label "
-            "the criterion itself (passhat review RUN --grader NAME)",
+            f"{count(counts.other_labels, 'label')} {judge} whole trials that other graders decide too, {are} not used: "
+            "label the criterion itself (passhat review RUN --grader NAME)",
         )
     if counts.unknown or counts.errors:
-        parts = [f"could not tell in {counts.unknown} trials"] * bool(counts.unknown)
+        parts = [f"could not tell in {count(counts.unknown, 'trial')}"] * bool(counts.unknown)
         parts += [f"failed in {counts.errors}"] * bool(counts.errors)
         yield _aside(True, "not-judged", f"the judge {' and '.join(parts)}: no rate here speaks of those")
     if tuned:
-        yield _note("tuned", f"{tuned} trials of split tune stand apart")
+        yield _note("tuned", f"{count(tuned, 'trial')} of split tune {'stands' if tuned == 1 else 'stand'} apart")
 
 
 _WHY = {

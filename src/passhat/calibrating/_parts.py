@@ -8,6 +8,7 @@ from passhat.calibrating._correct import Asked, correct
 from passhat.calibrating._quality import quality_of
 from passhat.calibrating._result import Correction, Dimension, Part
 from passhat.calibrating._weights import Weighed
+from passhat.facts import count
 from passhat.stats import adjust_p, boschloo
 from passhat.summary import Finding
 
@@ -68,6 +69,6 @@ def uneven(rows: Sequence[Part], whole: tuple[tuple[int, int], tuple[int, int]],
             yield Finding(
                 "uneven",
                 "warning",
-                f"{row.by} {row.name}: the judge {verbs[0]} {wrong} of {total} trials that people {verbs[1]}, "
+                f"{row.by} {row.name}: the judge {verbs[0]} {wrong} of {count(total, 'trial')} that people {verbs[1]}, "
                 f"elsewhere {other} of {rest}: read its corrected rate there, not the pooled one",
             )

@@ -60,9 +60,10 @@ def not_drawn(weighed: Sequence[Weighed]) -> Refusal | None:
     known, *rest = strata_of(weighed)
     unread = [each for each in rest if each.items and not each.labels]
     if known.labels and sum(each.items for each in unread) and not any(each.labels for each in rest):
+        whose = "all {} labels are of trials that were" if known.labels > 1 else "the only label is of a trial that was"
         reason = (
-            f"all {known.labels:.0f} labels are of trials that were picked (failed, disputed, or by hand): they "
-            f"say nothing of the {sum(each.items for each in unread)} that nobody read"
+            f"{whose.format(round(known.labels))} picked (failed, disputed, or by hand), which says nothing of the "
+            f"{sum(each.items for each in unread)} that nobody read"
         )
         return Refusal(reason, SAMPLE)
     for verdict in (True, False):

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import msgspec
 
 from passhat.calibrating._result import Correction
+from passhat.facts import count
 
 NEAR = 0.01
 """A difference of rates that is called none."""
@@ -29,7 +30,9 @@ def _sentences(found: Correction, table: Sequence[Sequence[int]], elsewhere: str
     ]
     many, few = f"{found.passed_too_many:.0f}", f"{found.failed_too_many:.0f}"
     basis = "If it errs here as it does there, among" if elsewhere else "Among all"
-    said.append(f"{basis} {found.judged:,} trials that is about {many} passed too many and {few} failed too many:")
+    said.append(
+        f"{basis} {count(found.judged, 'trial')} that is about {many} passed too many and {few} failed too many:"
+    )
     if abs(corrected - raw) < NEAR:
         said.append(f"the two nearly cancel, and people’s rate is about the judge’s {raw:.3f}.")
     else:

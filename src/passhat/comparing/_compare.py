@@ -15,6 +15,7 @@ from passhat.comparing._result import ArmFacts, Candidate, ChangedTask, Comparis
 from passhat.comparing._sameness import check_allowed, differences
 from passhat.comparing._telemetry import telemetry
 from passhat.comparing._verdict import WORLDS, Judge, message_of, needs
+from passhat.facts import named
 from passhat.stats import changed_tasks
 from passhat.summary import ExitCode, Report
 
@@ -195,21 +196,19 @@ def _exit_code(
     worse = [row.name for row in rows if row.first and row.verdict == "worse" and judge.fails(row.first)]
     if worse:
         by = f" by {judge.margin * 100:g} points or more" if judge.margin else ""
-        return ExitCode.GATE_NOT_MET, f"{_listed(worse)} {'is' if len(worse) == 1 else 'are'} worse{by}"
+        return ExitCode.GATE_NOT_MET, f"{named(map(repr, worse))} {'is' if len(worse) == 1 else 'are'} worse{by}"
     fell = list(dict.fromkeys(each.task for row in rows for each in row.changed_tasks if each.change == "worse"))
     if no_regressions and fell:
-        return ExitCode.GATE_NOT_MET, f"no task may get worse, and {_listed(fell)} did"
+        return ExitCode.GATE_NOT_MET, f"no task may get worse, and {named(map(repr, fell))} did"
     if lacking := [row.name for row in rows if _incomplete(row, "tasks" in allowed)]:
-        return ExitCode.INCOMPLETE, f"{_listed(lacking)} can't be compared in full: tasks or verdicts are missing"
+        return (
+            ExitCode.INCOMPLETE,
+            f"{named(map(repr, lacking))} can't be compared in full: tasks or verdicts are missing",
+        )
     unclear = [row.name for row in rows if row.verdict == "can't tell"]
     if undecided_fails and unclear:
-        return ExitCode.UNDECIDED, f"nothing can be told of {_listed(unclear)}, and what is undecided fails"
+        return ExitCode.UNDECIDED, f"nothing can be told of {named(map(repr, unclear))}, and what is undecided fails"
     return ExitCode.FINE, ""
-
-
-def _listed(names: Sequence[str], most: int = 5) -> str:
-    more = f" and {len(names) - most} more" if len(names) > most else ""
-    return ", ".join(map(repr, names[:most])) + more
 
 
 def _incomplete(row: Candidate, tasks_may_differ: bool) -> bool:

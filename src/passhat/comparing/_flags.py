@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from passhat.comparing._pairs import Pairs
 from passhat.comparing._result import Lift
 from passhat.comparing._verdict import Judge, moved, too_few_moved
+from passhat.facts import count
 from passhat.stats import MIN_DIFFERENCES, MIN_TASKS_POPULATION
 from passhat.summary import Finding, Report
 
@@ -21,7 +22,7 @@ def flags(before: Report, after: Report, pairs: Pairs, lift: Lift | None, judge:
 
 def _flags(before: Report, after: Report, pairs: Pairs, lift: Lift | None, judge: Judge) -> Iterator[Finding]:
     if pairs.blocked:
-        share = f"{len(pairs.blocked)} of {len(pairs.blocked) + len(pairs.pairs)} tasks could not be compared"
+        share = f"{len(pairs.blocked)} of {count(len(pairs.blocked) + len(pairs.pairs), 'task')} could not be compared"
         names = tuple(each.task for each in pairs.blocked[:_MOST])
         yield Finding("partial", "warning", f"{share}: the lift is over a subset", names)
     if lift is None:
@@ -34,7 +35,7 @@ def _flags(before: Report, after: Report, pairs: Pairs, lift: Lift | None, judge
         p.task for p in pairs.pairs if not p.before.c and not p.after.c and min(p.before.n, p.after.n) >= _TRIED
     )
     if floor:
-        words = "1 task fails" if len(floor) == 1 else f"{len(floor)} tasks fail"
+        words = f"{count(len(floor), 'task')} {'fails' if len(floor) == 1 else 'fail'}"
         yield Finding(
             "floor", "note", f"{words} every trial on both sides: suspect the task or its grader", floor[:_MOST]
         )

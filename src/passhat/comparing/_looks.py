@@ -12,6 +12,7 @@ from passhat.comparing._lift import rounded
 from passhat.comparing._pairs import Pairs
 from passhat.comparing._result import Claim, Lift, LookFacts, Verdict
 from passhat.comparing._verdict import Judge, p_text
+from passhat.facts import count
 from passhat.stats import Look
 from passhat.summary import ArmLook, Finding, Report, arm_look, held_out_tasks
 
@@ -75,7 +76,7 @@ def look_text(facts: LookFacts) -> str:
     'look 2 of 4, after 20 of 40 tasks, p < .001, boundary p < .0042'
     """
     bound = f"{facts.boundary:.2g}".removeprefix("0")
-    after = f"after {facts.tasks} of {facts.planned} tasks"
+    after = f"after {facts.tasks} of {count(facts.planned, 'task')}"
     return f"look {facts.look} of {facts.looks}, {after}, {p_text(facts.p)}, boundary p < {bound}"
 
 

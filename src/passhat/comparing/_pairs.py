@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from passhat.comparing._result import Blocked, TaskPair
+from passhat.facts import count
 from passhat.summary import ArmCounts, Report, TaskRow, unit_keys
 
 World = Literal["counted", "worst", "best"]
@@ -111,5 +112,5 @@ def _reason(before: TaskRow | None, after: TaskRow | None) -> str:
     absent = [side for side, row in sides if row is None]
     if absent:
         return f"not in the {absent[0]}"
-    silent = [f"{side}: none of {row.missing} trials has a verdict" for side, row in sides if row and not row.n]
+    silent = [f"{side}: no verdict, {count(row.missing, 'trial')} missing" for side, row in sides if row and not row.n]
     return "; ".join(silent)

@@ -6,7 +6,7 @@ from collections.abc import Collection, Sequence
 from typing import Literal, get_args
 
 from passhat.comparing._errors import CompareError
-from passhat.facts import Manifest
+from passhat.facts import Manifest, named
 from passhat.summary import Finding
 
 Allowed = Literal["graders", "tasks", "sources"]
@@ -60,7 +60,7 @@ def _tasks(before: Manifest, after: Manifest) -> str:
     one, two = before.task_hashes, after.task_hashes
     if one and two:
         changed = [task for task in before.task_ids if task in two and one.get(task) != two[task]]
-        return f"{_named(changed, 'task')} changed between the two runs" if changed else ""
+        return f"{_the(changed, 'task')} changed between the two runs" if changed else ""
     if before.tasks_hash and after.tasks_hash and before.tasks_hash != after.tasks_hash:
         return "the tasks of the two runs have different hashes"
     return ""
@@ -71,10 +71,8 @@ def _graders(before: Manifest, after: Manifest) -> str:
         return ""
     one, two = before.graders, after.graders
     names = [name for name in dict.fromkeys((*one, *two)) if one.get(name) != two.get(name)]
-    return f"{_named(names, 'grader')} changed between the two runs" if names else ""
+    return f"{_the(names, 'grader')} changed between the two runs" if names else ""
 
 
-def _named(names: Sequence[str], word: str) -> str:
-    shown = ", ".join(repr(name) for name in names[:_SHOWN])
-    more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
-    return f"{word}{'s' * (len(names) != 1)} {shown}{more}"
+def _the(names: Sequence[str], word: str) -> str:
+    return f"{word if len(names) == 1 else word + 's'} {named(map(repr, names), _SHOWN)}"

@@ -184,7 +184,7 @@ def too_few_moved(count: int) -> str:
     'only 1 task moved, and fewer than 6 can never reach p = .05 (1 reaches 1 at best)'
     """
     best = f"{2 / 2**count:.4g}".lstrip("0") if count else "1"
-    words = f"only {count} task{'s' * (count != 1)} moved" if count else "no task moved"
+    words = f"only {count} {'task' if count == 1 else 'tasks'} moved" if count else "no task moved"
     verb = "reaches" if count == 1 else "reach"
     return f"{words}, and fewer than {MIN_DIFFERENCES} can never reach p = .05 ({count} {verb} {best} at best)"
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
+from passhat.facts import count
 from passhat.history._changes import changes
 from passhat.history._collect import Found, collect
 from passhat.history._errors import HistoryError
@@ -93,8 +94,8 @@ def _findings(
     stopped = [each for each in found if left_out(each)]
     if stopped:
         text = (
-            f"{len(stopped)} of {len(found)} runs stopped early, once their verdict was certain: their rates are no "
-            "estimates, and they aren't taken together with others"
+            f"{len(stopped)} of {count(len(found), 'run')} stopped early, once the verdict was certain: such a run's "
+            "rates are no estimates, and aren't taken together with others"
         )
         yield Finding("stopped-early", "warning", text)
     yield from _models(found)
@@ -104,10 +105,10 @@ def _outdated(recorded: Mapping[str, str], current: Mapping[str, str]) -> Iterat
     changed = tuple(task for task, hash_ in current.items() if task in recorded and recorded[task] != hash_)
     new = tuple(task for task in current if task not in recorded)
     if changed:
-        text = f"{len(changed)} task{'s' * (len(changed) != 1)} changed since the newest run: their results are stale"
+        text = f"{count(len(changed), 'task')} changed since the newest run: their results are stale"
         yield Finding("stale-tasks", "warning", text, changed)
     if new and recorded:
-        text = f"{len(new)} task{'s' * (len(new) != 1)} of the suite {'were' if len(new) != 1 else 'was'} never run"
+        text = f"{count(len(new), 'task')} of the suite {'was' if len(new) == 1 else 'were'} never run"
         yield Finding("never-run", "note", text, new)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from passhat.facts import Manifest, Status, TaskCount
+from passhat.facts import Manifest, Status, TaskCount, count
 from passhat.history._collect import Found
 from passhat.history._result import Point
 from passhat.records import RunReader
@@ -86,9 +86,9 @@ def stale_against(run: Manifest, newest: Manifest) -> str:
         changed = sum(run.task_hashes.get(task) != newest.task_hashes[task] for task in both)
         other = len(set(run.task_ids) ^ set(newest.task_ids))
         if changed:
-            reasons.append(f"{changed} task{'s' * (changed != 1)} redefined since")
+            reasons.append(f"{count(changed, 'task')} redefined since")
         if other:
-            reasons.append(f"{other} task{'s' * (other != 1)} added or removed since")
+            reasons.append(f"{count(other, 'task')} added or removed since")
     elif run.tasks_hash != newest.tasks_hash:
         reasons.append("other tasks")
     if run.graders != newest.graders:

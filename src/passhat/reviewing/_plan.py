@@ -12,7 +12,7 @@ from typing import Literal, TypeVar
 
 import msgspec
 
-from passhat.facts import Status, TrialKey, TrialRecord, can_be_drawn_with, derive_seed, grouped
+from passhat.facts import Status, TrialKey, TrialRecord, can_be_drawn_with, count, derive_seed, grouped
 from passhat.reviewing._draw import even_shares, spread
 from passhat.reviewing._errors import ReviewError
 from passhat.reviewing._list import ReadingItem
@@ -143,7 +143,7 @@ def _drawn(
         return spread(strata, n, rng), dict.fromkeys(strata, min(1.0, n / sum(sizes.values())))
     if n < len(strata):
         raise ReviewError(
-            f"{n} trials can't cover {len(strata)} strata: draw more (--n {len(strata)}), name fewer of "
+            f"{count(n, 'trial')} can't cover {len(strata)} strata: draw more (--n {len(strata)}), name fewer of "
             f"{', '.join(by)}, or allocate in proportion"
         )
     shares = even_shares(sizes, n, rng)
