@@ -95,10 +95,11 @@ def _left_out(counts: Counts) -> str:
 
 def _unused(counts: Counts, tuned: int) -> Iterator[Finding]:
     if counts.other_labels:
+        labels = count(counts.other_labels, "label")
         judge, are = ("judges", "is") if counts.other_labels == 1 else ("judge", "are")
         yield _note(
             "whole-trials",
-            f"{count(counts.other_labels, 'label')} {judge} whole trials that other graders decide too, {are} not used: "
+            f"{labels} {judge} whole trials that other graders decide too, {are} not used: "
             "label the criterion itself (passhat review RUN --grader NAME)",
         )
     if counts.unknown or counts.errors:
