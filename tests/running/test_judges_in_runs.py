@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import threading
@@ -19,8 +20,9 @@ from passhat import Limits, Suite, Task
 from passhat.facts import Grade, PasshatError, Status, TrialRecord, Usage
 from passhat.gateway import Gateway, Request, Script
 from passhat.graders import GraderSetup, judge
-from passhat.running import Entrance, ResumeRefused, Run, RunError, dry_run
+from passhat.running import Entrance, ResumeRefused, Run, RunError, dry_run, resume
 from passhat.scripting import fail, structured
+from passhat.summary import summarize
 
 POLITE = judge.rubric("polite", "The answer is polite.")
 
@@ -288,6 +290,86 @@ def told(grade: Grade) -> Any:
 
 
 # ---- an outage of the judge
+
+
+class Doorkeeper:
+    """A judge's provider that refuses some of the first gradings, and lets all in once it is ``open``."""
+
+    def __init__(self, status: int, refuses: Callable[[int], bool]) -> None:
+        self.status, self.refuses, self.open = status, refuses, False
+        self.asked = 0
+
+    def __call__(self, request: Request, rng: Any) -> Any:
+        self.asked += 1
+        return fail(self.status, "no entry") if not self.open and self.refuses(self.asked) else yes(request, rng)
+
+
+@pytest.mark.parametrize(("status", "paid"), [(401, 1), (403, 3)])
+def test_a_judge_that_lets_nobody_in_stops_the_run_before_more_agents_are_paid(
+    gateway: Gateway, tmp_path: Path, status: int, paid: int
+) -> None:
+    ran: Counter[str] = Counter()
+
+    def agent(trial: Any) -> str:
+        ran[trial.task_id] += 1
+        return "Sorry."
+
+    door = Doorkeeper(status, lambda asked: True)
+    tasks = [Task(f"t{index}", input=index) for index in range(10)]
+    found = suite(POLITE, tasks=tasks, agent=agent, judge_simulation=door)
+    through = Entrance(gateway, dict(os.environ))
+    run = passhat.run(found, root=tmp_path, through=through)
+    assert sum(ran.values()) == paid
+    assert [record.status for record in run.trials()] == [Status.GRADER_ERROR] * paid
+    assert (run.manifest.state, run.manifest.stop_reason) == (
+        "stopped",
+        f"the judge's provider refused the key (HTTP {status}): set a key that may use this model, then passhat resume",
+    )
+    (said,) = [f.message for f in summarize(run.manifest, run.trials()).findings if f.rule == "stopped"]
+    assert "can be resumed: the judge's provider refused the key" in said
+    still = resume(run.path, found, through=through)
+    assert (still.manifest.state, sum(ran.values())) == ("stopped", paid)
+    door.open = True
+    done = resume(run.path, found, through=through)
+    assert (done.manifest.state, max(ran.values()), len(ran)) == ("finished", 1, 10)
+    assert all(record.passed for record in done.trials())
+
+
+def test_a_provider_that_refuses_the_text_of_some_trials_stops_nothing(gateway: Gateway, tmp_path: Path) -> None:
+    door = Doorkeeper(403, lambda asked: asked in (2, 3, 5, 7, 8, 9))
+    tasks = [Task(f"t{index}", input=index) for index in range(10)]
+    found = suite(POLITE, tasks=tasks, judge_simulation=door)
+    run = passhat.run(found, root=tmp_path, through=Entrance(gateway, dict(os.environ)))
+    assert run.manifest.state == "finished"
+    assert Counter(record.status for record in run.trials()) == {Status.GRADER_ERROR: 6, Status.COMPLETED: 4}
+
+
+def test_a_grader_that_asks_another_judge_after_a_refusal_stops_nothing(gateway: Gateway, tmp_path: Path) -> None:
+    def falls_back(trial: Any) -> bool:
+        with contextlib.suppress(OSError):
+            call_with(trial.judge.access)
+        return True
+
+    found = suite(falls_back, tasks=[Task("a"), Task("b")], judge_simulation=Doorkeeper(401, lambda asked: True))
+    run = passhat.run(found, root=tmp_path, through=Entrance(gateway, dict(os.environ)))
+    assert (run.manifest.state, [record.passed for record in run.trials()]) == ("finished", [True, True])
+
+
+REFUSED = """
+    from passhat import Suite, Task
+    from passhat.graders import judge
+    from passhat.scripting import fail
+
+    suite = Suite("refused", tasks=[Task("a"), Task("b"), Task("c")], agent=lambda trial: "Sorry.", order="task",
+                  graders=[judge.rubric("polite", "The answer is polite.")],
+                  judge_simulation=lambda request, rng: fail(401, "no"))
+"""
+
+
+def test_in_processes_too(run_file: Callable[..., Run]) -> None:
+    run = run_file(REFUSED)
+    assert [record.task for record in run.trials()] == ["a"]
+    assert run.manifest.state == "stopped"
 
 
 class Outage:

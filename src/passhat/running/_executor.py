@@ -66,11 +66,13 @@ class Graded:
     """The grades of a trial, and what the judges among its graders spent.
 
     ``missed``: graders, by name, that looked at a lost part of a stored trial, and the reason why it is lost.
+    ``refused``: the HTTP status by which a judge's provider refused the key, where that left a grader without a grade.
     """
 
     grades: tuple[Grade, ...] = ()
     judges: Usage = field(default_factory=Usage)
     missed: Mapping[str, str] = field(default_factory=dict)
+    refused: int | None = None
 
 
 class Executor(Protocol):

@@ -23,13 +23,14 @@ class GradingAgain:
     trials: StoredTrials
     records: Iterator[TrialRecord]
 
-    async def grade(self, old: TrialRecord) -> tuple[TrialRecord, Usage]:
-        """The new record of a trial, and what its judges spent now.
+    async def grade(self, old: TrialRecord) -> tuple[TrialRecord, Usage, int | None]:
+        """The new record of a trial, what its judges spent now, and the HTTP status by which their key was refused.
 
         The old grading becomes one of its attempts. A trial that can't be judged again stays as it is, with a note.
         """
         again = await self.trials.grade(old)
-        return (_noted(old, again.cannot) if again.cannot else _judged(old, again)), again.judges
+        record = _noted(old, again.cannot) if again.cannot else _judged(old, again)
+        return record, again.judges, again.refused
 
 
 def _judged(old: TrialRecord, again: GradedAgain) -> TrialRecord:

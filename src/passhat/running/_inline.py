@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from passhat.facts import Limits, Usage
+from passhat.facts import Limits
 from passhat.isolation import host_environ, remove_tree
 from passhat.running._executor import Acted, Graded, Stored, as_acted
 from passhat.running._exits import no_exit
@@ -83,7 +83,8 @@ class InlineExecutor:
             grades = await grade_all(
                 world.graders, acted.final, world.limits.grade_seconds, names=world.grader_names, bench=judging
             )
-        return Graded(grades, Usage() if judging is None else judging.usage, acted.final.missed)
+        missed = acted.final.missed
+        return Graded(grades, missed=missed) if judging is None else judging.graded(grades, missed)
 
     def stored(self, planned: PlannedTrial, kept: Stored) -> Acted:
         """A trial of the record, for ``grade``."""

@@ -11,6 +11,7 @@ import msgspec
 
 from passhat.facts import Grade, Limits, ModelCall, ModelSource, Usage
 from passhat.running._errors import RunError
+from passhat.running._executor import Graded
 from passhat.running._models import Model, Tape
 from passhat.trial import JudgeModel
 
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from passhat.running._plan import PlannedTrial
     from passhat.suite import Suite
 
+_NO_ENTRY = (401, 403)
 SIMULATED = "openai/simulated-judge"
 """What the model is called where a simulation judges and nobody gave it a name."""
 
@@ -170,6 +172,7 @@ class Bench:
     def __init__(self, judges: Judges, gateway: Gateway, planned: PlannedTrial, limits: Limits) -> None:
         self._lock = threading.Lock()
         self._untaken: list[Usage] = []
+        self._refused: int | None = None
         own = Limits(
             seconds=None,
             model_calls=limits.judge_calls,
@@ -199,6 +202,8 @@ class Bench:
         if call.refused is None:
             with self._lock:
                 self._untaken.append(msgspec.structs.replace(call.usage, model_calls=int(call.wire != "other")))
+                if call.http_status in _NO_ENTRY:
+                    self._refused = call.http_status
 
     def billed(self, grade: Grade) -> Grade:
         """The grade with what was spent since the last one. Graders are asked one after the other."""
@@ -207,6 +212,11 @@ class Bench:
         if grade.judged is None:
             return grade
         return msgspec.structs.replace(grade, judged=msgspec.structs.replace(grade.judged, usage=Usage.total(spent)))
+
+    def graded(self, grades: tuple[Grade, ...], missed: Mapping[str, str]) -> Graded:
+        """The grades with what they cost, and whether the key was refused where one is lacking."""
+        refused = self._refused if any(grade.error is not None for grade in grades) else None
+        return Graded(grades, self.usage, missed, refused)
 
     @property
     def usage(self) -> Usage:

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from passhat.facts import FELL_BACK, Usage
+from passhat.facts import FELL_BACK
 from passhat.isolation import (
     ImportFailed,
     IsolationError,
@@ -144,7 +144,7 @@ class ProcessExecutor:
                 grades = await grading.run()
             except IsolationError as error:
                 raise RunError(f"process isolation broke down: {error}") from error
-        return Graded(grades, Usage() if judging is None else judging.usage, grading.missed)
+        return Graded(grades, missed=grading.missed) if judging is None else judging.graded(grades, grading.missed)
 
     def stored(self, planned: PlannedTrial, kept: Stored) -> Acted:
         """A trial of the record, for ``grade``."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import msgspec
 
@@ -14,9 +14,18 @@ from passhat.running._verdict import is_graded, judge
 
 
 async def graded_record(
-    executor: Executor, planned: PlannedTrial, acted: Acted, *, graded: bool, attempts: Sequence[Attempt] = ()
+    executor: Executor,
+    planned: PlannedTrial,
+    acted: Acted,
+    *,
+    graded: bool,
+    attempts: Sequence[Attempt] = (),
+    heard: Callable[[Graded], None] = lambda made: None,
 ) -> TrialRecord:
-    """Have a trial graded, where its status is graded at all, and make its record. ``graded``: there are graders."""
+    """Have a trial graded, where its status is graded at all, and make its record.
+
+    ``graded``: there are graders. ``heard`` is told what they made.
+    """
     try:
         made = await executor.grade(planned, acted) if is_graded(acted.status) else Graded()
     except ServiceFailed as failed:  # what graders saw isn't what the agent left
@@ -24,6 +33,7 @@ async def graded_record(
         acted = dataclasses.replace(
             acted, status=Status.ENVIRONMENT_ERROR, error=ErrorInfo("service", str(failed)), output=None
         )
+    heard(made)
     grades = made.grades
     verdict = judge(acted.status, grades, graded=graded)
     task = planned.task

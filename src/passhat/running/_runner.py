@@ -19,6 +19,7 @@ from passhat.running._grading_again import GradingAgain
 from passhat.running._plan import PlannedTrial
 from passhat.running._progress import Board
 from passhat.running._recorded import graded_record, not_needed, unrecordable
+from passhat.running._refused import Refusals
 from passhat.running._seen import Seen
 from passhat.running._stopping import Stopping
 from passhat.running._verdict import runs_again
@@ -81,6 +82,7 @@ class Runner:
         self._earlier = earlier or {}
         self._stopping = stopping
         self._again = again
+        self._refusals = Refusals()
         self._state: State = "finished"
         self._reason: str | None = None
         self._cut = asyncio.Event()
@@ -171,8 +173,9 @@ class Runner:
         assert self._again is not None
         self._board.begun()
         try:
-            record, judges = await self._again.grade(old)
+            record, judges, refused = await self._again.grade(old)
             written = self._writer.grade_again(record)
+            self._check_judges(refused)
         finally:
             self._board.left()
         if self._store is not None and written.passed and written.workspace:
@@ -200,7 +203,14 @@ class Runner:
             await asyncio.sleep(self._rules.wait(acted.status, retry))
 
     async def _finish(self, planned: PlannedTrial, acted: Acted, attempts: list[Attempt]) -> TrialRecord:
-        record = await graded_record(self._executor, planned, acted, graded=self._rules.graded, attempts=attempts)
+        record = await graded_record(
+            self._executor,
+            planned,
+            acted,
+            graded=self._rules.graded,
+            attempts=attempts,
+            heard=lambda made: self._check_judges(made.refused),
+        )
         record = await self._keep_workspace(record, acted)
         try:
             written = self._writer.append(record, acted.transcript)
@@ -220,6 +230,13 @@ class Runner:
             over.set()
         notes = record.notes if kept.name else (*record.notes, f"workspace not kept: {kept.reason}")
         return msgspec.structs.replace(record, workspace=kept.name, notes=notes)
+
+    def _check_judges(self, refused: int | None) -> None:
+        """Pay for no further agent once it is certain that the judge's key opens nothing."""
+        usage = self._writer.tally.judge_usage
+        reason = self._refusals.reason(refused, answered=usage is not None and bool(usage.output_tokens))
+        if reason is not None:
+            self._end("stopped", reason, False)
 
     def _check_spending(self) -> None:
         limits, usage = self._rules.limits, self._board.bill

@@ -25,13 +25,15 @@ if TYPE_CHECKING:
 class GradedAgain:
     """What a second grading says of a trial; ``cannot`` is why it can't be judged again, empty when it was.
 
-    ``acted`` is how the agent's part had ended. ``judges`` is what judges spent on it now.
+    ``acted`` is how the agent's part had ended. ``judges`` is what judges spent on it now. ``refused`` is the HTTP
+    status by which a judge's provider refused the key.
     """
 
     acted: Status
     grades: tuple[Grade, ...] = ()
     judges: Usage = field(default_factory=Usage)
     cannot: str = ""
+    refused: int | None = None
 
     @property
     def verdict(self) -> Verdict:
@@ -75,7 +77,7 @@ class StoredTrials:
         finally:
             await asyncio.to_thread(left.release)
         cannot = "; ".join(f"{name} looks at what is lost: {why}" for name, why in graded.missed.items())
-        return GradedAgain(acted, graded.grades, graded.judges, cannot)
+        return GradedAgain(acted, graded.grades, graded.judges, cannot, graded.refused)
 
     def close(self) -> None:
         """Remove what was unpacked."""

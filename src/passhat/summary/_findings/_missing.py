@@ -40,6 +40,15 @@ def missing_trials(evidence: Evidence) -> Iterator[Finding]:
     )
 
 
+def stopped(evidence: Evidence) -> Iterator[Finding]:
+    """A limit of the run, or a judge that lets nobody in, is said with its reason."""
+    run = evidence.manifest
+    if run.state == "stopped" and run.stop_reason:
+        yield Finding(
+            "stopped", "warning", f"The run was stopped before its end, and can be resumed: {run.stop_reason}"
+        )
+
+
 def one_sided(evidence: Evidence) -> Iterator[Finding]:
     """Where a grader failed, a failure may be known from another grader, and a pass from none."""
     tasks = [task for task in evidence.headline.tasks if task.ungraded]
@@ -135,6 +144,7 @@ def other_arms(evidence: Evidence) -> Iterator[Finding]:
 
 RULES = (
     missing_trials,
+    stopped,
     one_sided,
     untested_tasks,
     provider_errors,
