@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 _ENOUGH: Mapping[int, int] = {401: 1, 403: 3}
 """Trials that may be refused so. A 403 can be about one trial's text, a 401 is about the key."""
+_WHAT = "the judge's provider refused the key"
 
 
 class Refusals:
@@ -25,9 +26,9 @@ class Refusals:
         >>> Refusals().reason(401, answered=True)
         "the judge's provider refused the key (HTTP 401): set a key that may use this model, then passhat resume"
         """
-        if status not in _ENOUGH or (status == 403 and answered):
+        if status is None or status not in _ENOUGH or (status == 403 and answered):
             return None
         self._counts[status] += 1
         if self._counts[status] < _ENOUGH[status]:
             return None
-        return f"the judge's provider refused the key (HTTP {status}): set a key that may use this model, then passhat resume"
+        return f"{_WHAT} (HTTP {status}): set a key that may use this model, then passhat resume"
