@@ -137,30 +137,40 @@ def test_ctrl_c_leaves_a_run_that_resumes_with_exactly_the_trials_without_a_line
     assert [count.missing for count in resumed.manifest.counts] == [0] * 6
 
 
-def test_a_second_ctrl_c_does_not_wait(run_here: RunHere, tmp_path: Path) -> None:
-    held = threading.Event()
+def test_a_second_ctrl_c_does_not_wait(run_here: RunHere, monkeypatch: pytest.MonkeyPatch) -> None:
+    held, told = threading.Event(), threading.Event()
+
+    def press() -> None:
+        signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
 
     class Writing:
         """A progress that is stuck, so that the first Ctrl-C alone doesn't end the run."""
 
         def started(self, planned: Any, totals: Any) -> None:
-            os.kill(os.getpid(), signal.SIGINT)
-            os.kill(os.getpid(), signal.SIGINT)
+            press()
+            assert told.wait(60)  # two signals in one moment would be one for Python
+            press()
             held.wait(60)
 
         def finished(self, record: Any, totals: Any) -> None: ...
 
         def ended(self, state: str, totals: Any) -> None: ...
 
-    # Two signals in one moment are one for Python: a timer keeps pressing until the run gives in.
-    previous = signal.signal(signal.SIGALRM, lambda *_: os.kill(os.getpid(), signal.SIGINT))
-    signal.setitimer(signal.ITIMER_REAL, 0.05, 0.05)
+    class Stream:
+        """A standard error whose first word says that the first Ctrl-C was seen."""
+
+        def write(self, text: str) -> int:
+            told.set()
+            return len(text)
+
+        def flush(self) -> None: ...
+
+    monkeypatch.setattr(_run, "_AT_ONCE", 0.0)
+    monkeypatch.setattr(sys, "stderr", Stream())
     try:
         with pytest.raises(KeyboardInterrupt) as caught:
             run_here(suite_of(lambda trial: 1), progress=Writing())
     finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, previous)
         held.set()
     assert not isinstance(caught.value, Interrupted)
     for thread in threading.enumerate():

@@ -282,18 +282,18 @@ def test_scores_that_differ_by_rounding_only_are_one_value() -> None:
     assert task_scores([10, 5], [6, 3]) == [0.6, 0.6]
 
 
-def test_a_report_of_two_hundred_tasks_takes_a_quarter_of_a_second_at_most() -> None:
+def test_a_report_of_two_hundred_tasks_takes_a_quarter_of_a_second_of_computing_at_most() -> None:
     rng = np.random.default_rng(1)
     counts = rng.binomial(10, rng.beta(4, 1, 200))
     interval(10, counts, of="tasks like these")  # imports
     taken = []
     for _ in range(3):
-        start = time.perf_counter()
+        start = time.process_time()
         for k in range(1, 11):
             for of in BOTH:
                 interval(10, counts, k=k, rate="pass^k", of=of)
                 interval(10, counts, k=k, rate="pass@k", of=of)
         for c in counts:
             wilson(c, 10)
-        taken.append(time.perf_counter() - start)
+        taken.append(time.process_time() - start)
     assert min(taken) <= 0.25
