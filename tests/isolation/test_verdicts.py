@@ -11,8 +11,9 @@ import pytest
 from passhat.isolation import Job, ProcessLimits, _running_job
 from passhat.isolation._contract import Ended, JobOrder
 from passhat.isolation._frames import Framing, Kind
+from passhat.isolation._launching import Begun, Launcher, pipes
 from passhat.isolation._owner import Owner
-from passhat.isolation._running_job import Ends, RunningJob
+from passhat.isolation._running_job import RunningJob
 
 PHASES = (("act", 0.0), ("close", 60.0))
 
@@ -34,11 +35,14 @@ class SlowToDie:
         self.last_words = b""
         self.framing = Framing()
 
-    def launch(self, order: JobOrder, ends: Ends) -> int:
+    def launch(self, order: JobOrder) -> Begun:
         self.framing = Framing(order.token)
-        self.channel = os.dup(ends.channel)
+        readers, writers = pipes()
+        self.channel = writers.channel
         self.write(self.first_words)
-        return 1
+        os.close(writers.stdout)
+        os.close(writers.stderr)
+        return Begun(1, readers)
 
     def says(self, *messages: tuple[Kind, bytes]) -> bytes:
         return b"".join(bytes([kind]) + len(body).to_bytes(2, "big") + body for kind, body in messages)
@@ -68,6 +72,16 @@ class SlowToDie:
         return ()
 
 
+class Start(Launcher):
+    """Starts what a test says."""
+
+    def __init__(self, tree: SlowToDie) -> None:
+        self._tree = tree
+
+    def __call__(self, order: JobOrder) -> Begun:
+        return self._tree.launch(order)
+
+
 class Stand:
     """A supervisor's surroundings without a process."""
 
@@ -82,7 +96,7 @@ class Stand:
     def run(self, phases: tuple[tuple[str, float], ...] = PHASES, limits: ProcessLimits | None = None) -> Ended:
         job = Job(entry="a:b", phases=phases, limits=limits or ProcessLimits())
         running = RunningJob(
-            JobOrder.of(job), tree=self.tree, owner=self.owner, wakeup=self.wakeup, launch=self.tree.launch
+            JobOrder.of(job), tree=self.tree, owner=self.owner, wakeup=self.wakeup, launch=Start(self.tree)
         )
         return running.run()
 

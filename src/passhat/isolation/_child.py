@@ -14,12 +14,12 @@ import sys
 import tempfile
 import time
 from collections.abc import Mapping, Sequence
-from typing import NoReturn
 
-from passhat.isolation import _entry, _landlock, _linux
+from passhat.isolation import _landlock, _linux
 from passhat.isolation._contract import JobOrder
 from passhat.isolation._environ import home_environ, make_home
-from passhat.isolation._running_job import Ends
+from passhat.isolation._launching import Ends
+from passhat.isolation._pages import Pages
 from passhat.isolation._seeding import reseed
 from passhat.isolation._snapshot import ModuleKinds, Snapshot, last_module
 
@@ -32,7 +32,8 @@ _INTERRUPT = int(signal.SIGINT)
 
 class Surroundings:
     """What a job's process inherits from its server: the user's code, changes that imports made to the environment,
-    and the limit on the user's processes (a backstop to counting; None for root, whom the kernel doesn't limit)."""
+    the limit on the user's processes (a backstop to counting; None for root, whom the kernel doesn't limit), and the
+    memory that every job touches."""
 
     def __init__(
         self,
@@ -45,6 +46,7 @@ class Surroundings:
         self.kinds = kinds
         self.overlay = dict(overlay or {})
         self.user_processes = user_processes
+        self.pages: dict[str, Pages] = {}  # by the entries of jobs
 
     def environ(self, order: JobOrder) -> dict[str, str]:
         """The complete environment of the job: what its order says wins over what an import did."""
@@ -64,7 +66,6 @@ def detach(ends: Ends, parent: int, keep: Sequence[int] = ()) -> int:
     os.setsid()
     if _LINUX:
         _linux.die_with_parent(parent, signal.SIGKILL)
-        _linux.set_dumpable(True)
     null = os.open(os.devnull, os.O_RDONLY)
     os.dup2(null, 0)
     os.dup2(ends.stdout, 1)
@@ -107,20 +108,26 @@ def make_places(order: JobOrder) -> None:
         os.makedirs(order.cwd, mode=0o700, exist_ok=True)
 
 
-def settle(order: JobOrder, surroundings: Surroundings) -> None:
-    """Place, limits and rights of the job. Raises OSError for what can't be had."""
-    with contextlib.suppress(OSError):
-        number = os.open("/proc/self/oom_score_adj", os.O_WRONLY)
-        os.write(number, b"500")
-        os.close(number)
-    if order.cwd is not None:
-        os.chdir(order.cwd)
+def settle_limits(surroundings: Surroundings) -> None:
+    """Limits that the kernel holds each job to."""
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     if surroundings.user_processes is not None:
         _, hard = resource.getrlimit(resource.RLIMIT_NPROC)
         most = surroundings.user_processes
         if hard == resource.RLIM_INFINITY or most <= hard:
             resource.setrlimit(resource.RLIMIT_NPROC, (most, most))
+
+
+def settle(order: JobOrder) -> None:
+    """Place and rights of the job; its process is the user's own from now on. Raises OSError for what can't be had."""
+    if _LINUX:
+        _linux.set_dumpable(True)
+    with contextlib.suppress(OSError):
+        number = os.open("/proc/self/oom_score_adj", os.O_WRONLY)
+        os.write(number, b"500")
+        os.close(number)
+    if order.cwd is not None:
+        os.chdir(order.cwd)
     _give_up_rights(order)
 
 
@@ -137,22 +144,23 @@ def _give_up_rights(order: JobOrder) -> None:
         _landlock.guard()
 
 
-def refresh(order: JobOrder) -> None:
-    """Give Python the job's directories, streams and seed in place of the server's."""
-    tempfile.tempdir = None
+def forget() -> None:
+    """Have Python's own state as a new process has it, in place of the server's."""
     atexit._clear()
     sys.argv = ["passhat"]
     sys.dont_write_bytecode = True
     settle_streams()
+
+
+def refresh(order: JobOrder) -> None:
+    """Give Python the job's directories and seed."""
+    tempfile.tempdir = None
     reseed(order.seed)
     gc.enable()
 
 
 def take_environ(environ: Mapping[str, str]) -> None:
-    """Give this process, and what it forks, an environment; changes only what differs.
-
-    The supervisor does that before it forks a job: here it costs a few calls, in a fresh fork twenty pages of memory.
-    """
+    """Give this process, and what it forks, an environment; changes only what differs."""
     zone = os.environ.get("TZ")
     for name in [name for name in os.environ if name not in environ]:
         del os.environ[name]
@@ -173,25 +181,23 @@ def settle_streams() -> None:
 class ForkedStage:
     """A fork of the supervisor on its way to become a job's process."""
 
-    def __init__(self, order: JobOrder, surroundings: Surroundings) -> None:
-        self._order = order
+    def __init__(self, surroundings: Surroundings) -> None:
         self._surroundings = surroundings
         self._mark = ""
 
-    def prepare(self) -> None:
-        settle(self._order, self._surroundings)
-        refresh(self._order)
+    def foresee(self, entry: str) -> None:
+        """Do what is the same for every job, before the order is known; ``entry`` is what it will likely be."""
+        settle_limits(self._surroundings)
+        forget()
         self._surroundings.snapshot.install()
+        if entry in self._surroundings.pages:
+            self._surroundings.pages[entry].touch()
+
+    def prepare(self, order: JobOrder) -> None:
+        take_environ(self._surroundings.environ(order))
+        settle(order)
+        refresh(order)
         self._mark = last_module()
 
     def late_modules(self) -> list[str]:
         return self._surroundings.snapshot.from_disk(self._mark, self._surroundings.kinds)
-
-
-def become_job(order: JobOrder, ends: Ends, parent: int, surroundings: Surroundings) -> NoReturn:
-    """Turn a fresh fork of the supervisor, which has taken the job's environment, into its process. Never returns."""
-    try:
-        channel = _entry.PipeChannel(detach(ends, parent), order.token)
-        _entry.answer(order, channel, ForkedStage(order, surroundings))
-    finally:
-        os._exit(98)

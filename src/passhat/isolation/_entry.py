@@ -75,7 +75,7 @@ class SetupError(Exception):
 class Stage(Protocol):
     """Makes this process ready for a job, and knows afterwards which user modules came from disk."""
 
-    def prepare(self) -> None: ...
+    def prepare(self, order: JobOrder) -> None: ...
     def late_modules(self) -> list[str]: ...
 
 
@@ -97,9 +97,9 @@ def answer(order: JobOrder, channel: PipeChannel, stage: Stage) -> NoReturn:
     _leave(code)
 
 
-def _setup(order: JobOrder, prepare: Callable[[], None]) -> Callable[[Any, PipeChannel], Any]:
+def _setup(order: JobOrder, prepare: Callable[[JobOrder], None]) -> Callable[[Any, PipeChannel], Any]:
     try:
-        prepare()
+        prepare(order)
         module, _, function = order.entry.partition(":")
         entry: Callable[[Any, PipeChannel], Any] = getattr(importlib.import_module(module), function)
         return entry

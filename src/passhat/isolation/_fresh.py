@@ -13,7 +13,7 @@ import msgspec
 from passhat.isolation import _child, _entry
 from passhat.isolation._contract import JobOrder
 from passhat.isolation._frames import Kind
-from passhat.isolation._running_job import Ends
+from passhat.isolation._launching import Ends
 from passhat.isolation._snapshot import ModuleKinds, Snapshot, last_module
 
 _BOOT = """\
@@ -62,7 +62,8 @@ def become_interpreter(
     try:
         number = _child.detach(ends, parent, keep=(bundle, snapshot))
         try:
-            _child.settle(order, surroundings)
+            _child.settle_limits(surroundings)
+            _child.settle(order)
             for descriptor in (number, bundle, snapshot):
                 os.set_inheritable(descriptor, True)
             os.execve(sys.executable, command("_fresh", [number, bundle, snapshot]), surroundings.environ(order))  # noqa: S606
@@ -76,14 +77,14 @@ def become_interpreter(
 class _FreshStage:
     """A new interpreter on its way to become a job's process; directories and rights were settled before."""
 
-    def __init__(self, order: JobOrder, snapshot: Snapshot) -> None:
-        self._order = order
+    def __init__(self, snapshot: Snapshot) -> None:
         self._snapshot = snapshot
         self._kinds = ModuleKinds()
         self._mark = ""
 
-    def prepare(self) -> None:
-        _child.refresh(self._order)
+    def prepare(self, order: JobOrder) -> None:
+        _child.forget()
+        _child.refresh(order)
         self._snapshot.install()
         self._mark = last_module()
 
@@ -98,4 +99,4 @@ def main(numbers: list[int]) -> None:
         os.set_inheritable(descriptor, False)
     order = msgspec.json.decode(_content(bundle), type=JobOrder)
     code = Snapshot.load(_content(snapshot))
-    _entry.answer(order, _entry.PipeChannel(number, order.token), _FreshStage(order, code))
+    _entry.answer(order, _entry.PipeChannel(number, order.token), _FreshStage(code))

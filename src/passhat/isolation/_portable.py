@@ -26,11 +26,11 @@ from passhat.isolation._config import ServerConfig
 from passhat.isolation._contract import JobOrder
 from passhat.isolation._frames import Framing, Kind
 from passhat.isolation._fresh import command
+from passhat.isolation._launching import Begun
 from passhat.isolation._owner import Owner
-from passhat.isolation._running_job import Ends, Launcher
 from passhat.isolation._slot import Slot
 from passhat.isolation._snapshot import ModuleKinds, Snapshot
-from passhat.isolation._supervisor import Supervisor, leave, spawning, wakeup_on_child
+from passhat.isolation._supervisor import Spawning, Supervisor, leave, wakeup_on_child
 
 _TRIAL = "PASSHAT_TRIAL"
 _LOOK_EVERY = 0.1
@@ -148,17 +148,18 @@ def _parents() -> list[tuple[int, int]]:
     return found
 
 
-def _marking(tree: PolledTree, launch: Launcher) -> Launcher:
-    """Give each job a mark of its own in its environment."""
-    count = 0
+class _Marking(Spawning):
+    """Gives each job a mark of its own in its environment."""
 
-    def launch_marked(order: JobOrder, ends: Ends) -> int:
-        nonlocal count
-        count += 1
-        tree.mark = f"{os.getpid()}-{count}"
-        return launch(msgspec.structs.replace(order, environ={**order.environ, _TRIAL: tree.mark}), ends)
+    def __init__(self, surroundings: Surroundings, tree: PolledTree) -> None:
+        super().__init__(surroundings)
+        self._tree = tree
+        self._count = 0
 
-    return launch_marked
+    def __call__(self, order: JobOrder) -> Begun:
+        self._count += 1
+        self._tree.mark = f"{os.getpid()}-{self._count}"
+        return super().__call__(msgspec.structs.replace(order, environ={**order.environ, _TRIAL: self._tree.mark}))
 
 
 def main(numbers: list[int]) -> None:
@@ -174,7 +175,7 @@ def main(numbers: list[int]) -> None:
             sys.path[:] = list(config.sys_path)
             tree = PolledTree()
             wakeup = wakeup_on_child()
-            launch = _marking(tree, spawning(Surroundings(Snapshot(config.user), ModuleKinds())))
+            launch = _Marking(Surroundings(Snapshot(config.user), ModuleKinds()), tree)
             Supervisor(owner, tree, wakeup, launch, config.scratch).serve()
     finally:
         leave(0)

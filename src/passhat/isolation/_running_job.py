@@ -14,6 +14,7 @@ import msgspec
 from passhat.facts import ErrorInfo
 from passhat.isolation._contract import Ended, EndKind, JobOrder, LimitName
 from passhat.isolation._frames import BadFrame, Framing, Kind, TooBig
+from passhat.isolation._launching import Launcher
 from passhat.isolation._owner import Owner
 from passhat.isolation._streams import Kept, read_some
 from passhat.isolation._tree import drain
@@ -23,20 +24,6 @@ _COUNT_EVERY = 0.05
 _WEIGH_EVERY = 0.1
 _EXIT_GRACE = 1.0  # for exit handlers, after the result has arrived
 _PROOF_WITHIN = 10.0
-
-
-class Ends(NamedTuple):
-    """The writing ends that the job's first process gets."""
-
-    channel: int
-    stdout: int
-    stderr: int
-
-
-class Launcher(Protocol):
-    """Starts the job's first process and returns its pid."""
-
-    def __call__(self, order: JobOrder, ends: Ends) -> int: ...
 
 
 class Tree(Protocol):
@@ -105,26 +92,14 @@ class RunningJob:
     # ---- while it runs
 
     def _start(self) -> None:
-        pairs = [os.pipe2(os.O_CLOEXEC) if hasattr(os, "pipe2") else os.pipe() for _ in range(3)]
-        readers, writers = zip(*pairs, strict=True)
         drain(self._wakeup)
         self._started = self._phase_began = self._counted = self._weighed = time.monotonic()
         self._deadline = self._deadline_of(0)
-        try:
-            self._root = self._launch(self._order, Ends(*writers))
-        except OSError:
-            for descriptor in readers:
-                os.close(descriptor)
-            raise
-        finally:
-            for descriptor in writers:
-                os.close(descriptor)
-        self._tree.reset(self._root)
+        root, readers = self._launch(self._order)
+        self._tree.reset(root)
         self._open = dict(zip(readers, (None, self._stdout, self._stderr), strict=True))
         for descriptor in (*readers, self._wakeup, *self._owner.pidfds):
             self._poller.register(descriptor, select.POLLIN)
-        for descriptor in readers:
-            os.set_blocking(descriptor, False)
 
     def _step(self) -> None:
         self._poller.register(self._owner.fileno(), select.POLLIN | (select.POLLOUT if self._owner.unsent else 0))

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import contextlib
 import gc
-import importlib
 import os
 import select
 import signal
@@ -21,10 +20,12 @@ import msgspec
 from passhat.isolation import _child, _landlock, _linux, _load
 from passhat.isolation._config import ServerConfig, ServerReady
 from passhat.isolation._frames import Framing, Kind
+from passhat.isolation._learning import learn, warm_up
 from passhat.isolation._owner import Owner
 from passhat.isolation._preload import Preloader
 from passhat.isolation._snapshot import ModuleKinds, Snapshot
-from passhat.isolation._supervisor import Supervisor, forking, leave, spawning, wakeup_on_child
+from passhat.isolation._spare import Forking
+from passhat.isolation._supervisor import Spawning, Supervisor, leave, wakeup_on_child
 from passhat.isolation._tree import SubreaperTree, children_of, drain
 
 _WARM = (_landlock, _load)  # what every job needs is imported once, here
@@ -61,15 +62,15 @@ class Server:
         else:
             left_out = preloader.import_all()
         overlay = _changes(before, dict(os.environ), set(config.sentinels))
-        if config.warm_up:
-            module, _, function = config.warm_up.partition(":")
-            getattr(importlib.import_module(module), function)(config.scratch)
         snapshot = Snapshot(config.user)
-        self._surroundings = _child.Surroundings(snapshot, kinds, overlay, _user_processes(config.slots))
+        known = self._surroundings = _child.Surroundings(snapshot, kinds, overlay, _user_processes(config.slots))
+        rehearsal = warm_up(config.warm_up, config.scratch) if config.warm_up else None
         dirty = preloader.state() if config.mode == "fork" else []
         gc.collect()
         gc.disable()
         gc.freeze()
+        if rehearsal is not None:
+            learn(rehearsal, known, self._tree)
         return ServerReady(modules=len(sys.modules), left_out=left_out, dirty=tuple(dirty), overlay=overlay)
 
     def _sweep(self) -> None:
@@ -127,10 +128,14 @@ class Server:
         signal.set_wakeup_fd(-1)
         wakeup = wakeup_on_child()
         _linux.become_subreaper()
-        launch = spawning if self._config.mode == "spawn" else forking
         owner = Owner(socket.socket(fileno=line), pidfds=(self._runner, self._myself))
         tree = SubreaperTree(wakeup)
-        Supervisor(owner, tree, wakeup, launch(self._surroundings), self._config.scratch).serve()
+        known = self._surroundings
+        launch = Spawning(known) if self._config.mode == "spawn" else Forking(known, tree)
+        try:
+            Supervisor(owner, tree, wakeup, launch, self._config.scratch).serve()
+        finally:
+            launch.close()
         leave(0)
 
     def _guard(self) -> bool:

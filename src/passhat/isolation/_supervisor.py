@@ -18,9 +18,10 @@ from passhat.facts import ErrorInfo
 from passhat.isolation import _child, _fresh
 from passhat.isolation._contract import Ended, JobOrder
 from passhat.isolation._frames import Kind
+from passhat.isolation._launching import Begun, Launcher, pipes
 from passhat.isolation._owner import Owner
 from passhat.isolation._removal import remove_tree
-from passhat.isolation._running_job import Ends, Launcher, RunningJob, Tree
+from passhat.isolation._running_job import RunningJob, Tree
 
 _COLLECT_EVERY = 100
 
@@ -39,26 +40,35 @@ class Supervisor:
     def serve(self) -> None:
         """Answer jobs one at a time. Returns when the owner is gone, or when a process could not be killed."""
         count = 0
+        self._launch.ahead()
         while (message := self._owner.next()) is not None:
             kind, body = message
             if kind is not Kind.JOB:
                 continue  # a cancellation that came too late
-            ended = self._run(msgspec.json.decode(body, type=JobOrder))
-            del body, message
-            self._owner.send(Kind.ENDED, msgspec.json.encode(ended))
-            self._owner.flush()
-            if ended.survivors:
+            del message
+            if self.answer(body).survivors:
                 return
+            del body
             count += 1
             if count % _COLLECT_EVERY == 0:
                 gc.collect()
+            self._launch.ahead()
+
+    def answer(self, body: bytes) -> Ended:
+        """Run the job of a message and say how it ended."""
+        ended = self._run(msgspec.json.decode(body, type=JobOrder))
+        self._owner.send(Kind.ENDED, msgspec.json.encode(ended))
+        self._owner.flush()
+        return ended
 
     def _run(self, order: JobOrder) -> Ended:
         try:
             with self._places(order) as placed:
                 _child.make_places(placed)
-                owner, wakeup = self._owner, self._wakeup
-                return RunningJob(placed, tree=self._tree, owner=owner, wakeup=wakeup, launch=self._launch).run()
+                ended = self._once(placed)
+                if ended.kind in ("signalled", "exited") and not self._launch.took_order():
+                    ended = self._once(placed)  # it was killed while it waited, by whatever: that is no end of a job
+                return ended
         except OSError as error:
             survivors = self._tree.kill_all()
             return Ended(
@@ -67,6 +77,10 @@ class Supervisor:
                 containment="failed" if survivors else self._tree.containment,  # type: ignore[arg-type]
                 survivors=survivors,
             )
+
+    def _once(self, order: JobOrder) -> Ended:
+        owner, wakeup = self._owner, self._wakeup
+        return RunningJob(order, tree=self._tree, owner=owner, wakeup=wakeup, launch=self._launch).run()
 
     @contextlib.contextmanager
     def _places(self, order: JobOrder) -> Iterator[JobOrder]:
@@ -86,36 +100,28 @@ class Supervisor:
                 remove_tree(place)
 
 
-def forking(surroundings: _child.Surroundings) -> Launcher:
-    """Start a job as a fork of the supervisor."""
+class Spawning(Launcher):
+    """Starts each job as a fresh interpreter."""
 
-    def launch(order: JobOrder, ends: Ends) -> int:
-        parent = os.getpid()
-        _child.take_environ(surroundings.environ(order))
-        pid = os.fork()
-        if pid == 0:
-            _child.become_job(order, ends, parent, surroundings)
-        return pid
+    def __init__(self, surroundings: _child.Surroundings) -> None:
+        self._surroundings = surroundings
+        self._sealed = _fresh.sealed_file(surroundings.snapshot.dump())
 
-    return launch
-
-
-def spawning(surroundings: _child.Surroundings) -> Launcher:
-    """Start a job as a fresh interpreter."""
-    sealed = _fresh.sealed_file(surroundings.snapshot.dump())
-
-    def launch(order: JobOrder, ends: Ends) -> int:
+    def __call__(self, order: JobOrder) -> Begun:
         parent = os.getpid()
         bundle = _fresh.sealed_file(msgspec.json.encode(order))
+        readers, writers = pipes()
         try:
             pid = os.fork()
             if pid == 0:
-                _fresh.become_interpreter(order, ends, parent, surroundings, bundle, sealed)
-            return pid
+                _fresh.become_interpreter(order, writers, parent, self._surroundings, bundle, self._sealed)
+            return Begun(pid, readers)
+        except OSError:
+            readers.close()
+            raise
         finally:
+            writers.close()
             os.close(bundle)
-
-    return launch
 
 
 def wakeup_on_child() -> int:

@@ -373,3 +373,8 @@ def limits(payload: Any, channel: Channel) -> Any:
 def connects(payload: Any, channel: Channel) -> Any:
     with socket.create_connection(("127.0.0.1", payload)) as sock:
         return sock.recv(100).decode()
+
+
+def says_its_pid_and_stays(payload: Any, channel: Channel) -> None:
+    channel.emit([os.getpid()])
+    time.sleep(FOREVER)

@@ -30,6 +30,14 @@ JOBS: list[tuple[str, Any, dict[str, Any]]] = [
 ]
 
 
+def can_open(path: str) -> bool:
+    try:
+        os.close(os.open(path, os.O_RDONLY))
+    except OSError:
+        return False
+    return True
+
+
 async def main() -> None:
     environ = trial_environ()
     path = (str(HERE), *sys.path)
@@ -43,12 +51,16 @@ async def main() -> None:
         for guard in (True, False):
             job = Job(entry="isolation_entries:reaches_out", payload=keepers, environ=environ, guard=guard)
             told[f"guard {guard}"] = (await slot.run(job)).result
+        while not (ahead := psutil.Process(slot.pid).children()):
+            os.sched_yield()
+        told["spare"] = can_open(f"/proc/{ahead[0].pid}/mem") or can_open(f"/proc/{ahead[0].pid}/environ")
         for name, payload, limits in JOBS:
             bounds = ProcessLimits(**{"seconds": 60.0, **limits})
             job = Job(entry=f"isolation_entries:{name}", payload=payload, environ=environ, limits=bounds)
             ended = await slot.run(job)
-            below = len(psutil.Process(slot.pid).children(recursive=True))
-            told[name] = [ended.kind, ended.limit, ended.containment, below]
+            below = {process.pid for process in psutil.Process(slot.pid).children(recursive=True)}
+            following = await slot.run(Job(entry="isolation_entries:about", environ=environ))
+            told[name] = [ended.kind, ended.limit, ended.containment, len(below - {following.result["pid"]})]
     print(json.dumps(told))
 
 
