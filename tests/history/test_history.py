@@ -190,6 +190,17 @@ def test_arms_are_not_cut_beside_an_empty_column(tmp_path: Path) -> None:
         assert "commit" not in text
 
 
+def test_what_is_to_be_known_of_a_run_is_never_cut(tmp_path: Path) -> None:
+    record(tmp_path, [3] * 8, 6, day=1, graders={"exact": "v1"}, host="a", task_hashes={task: "old" for task in HASHES})
+    record(tmp_path, [3] * 8, 6, day=2, killed=True, host="b")
+    for width in (60, 80, 100):
+        lines = render_history(history("shop", [tmp_path], now=NOW), width=width).splitlines()
+        assert max(map(len, lines)) <= width
+        table = " ".join(word for line in lines[: lines.index("Findings")] for word in line.split())
+        assert "interrupted" in table
+        assert "8 tasks redefined since, other graders" in table
+
+
 def test_results_are_called_stale_by_age_by_tasks_and_by_the_model_served(tmp_path: Path) -> None:
     record(tmp_path, [8] * 8, 8, day=1, models_reported={"m-1": 9}, model_requested="p/m")
     record(tmp_path, [8] * 8, 8, day=2, models_reported={"m-2": 9}, model_requested="p/m")

@@ -53,9 +53,12 @@ def test_runs_with_labels_show_sensitivity_specificity_and_kappa(tmp_path: Path)
     assert agreement.kappa == pytest.approx(0.9)
     assert agreement.specificity_interval is not None
     assert not [each for each in found.findings if each.rule == "judge-drift"]
-    page = render_history(found, width=100)
-    assert "Judges beside people" in page
-    assert "1.00" in page
+    for width in (67, 80, 100):
+        page = render_history(found, width=width)
+        assert "2026-11-01 10:00      60  1.00  0.88–1.00  0.90  0.74–0.97   0.90" in page
+    narrow = render_history(found, width=60)
+    assert "2026-11-01 10:00      60  1.00         0.90          0.90" in narrow
+    assert max(map(len, narrow.splitlines())) <= 60
     shown = json.loads(found.to_json())["judges"]
     assert shown[0]["agreement"]["table"] == [[30, 0], [3, 27]]
 
@@ -70,12 +73,14 @@ def test_a_judge_that_drifts_is_named_with_what_changed_in_it(tmp_path: Path) ->
         "the rubric (r1 and r2) changed"
     )
     assert found.judges[1].changed == ("the rubric (r1 and r2)",)
-    assert "the rubric (r1 and r2) changed" in render_history(found, width=120)
+    for width in (60, 80, 100):
+        page = " ".join(render_history(found, width=width).split("Findings")[0].split())
+        assert "2026-11-02 10:00 the rubric (r1 and r2) changed" in page
 
 
 def test_picked_labels_are_called_so(tmp_path: Path) -> None:
     record(tmp_path, day=1, wrong=2, sample="failed")
-    assert "60 picked" in render_history(told(tmp_path), width=120)
+    assert "60 labels picked, not drawn" in render_history(told(tmp_path), width=120)
 
 
 def test_runs_without_labels_have_no_such_table(tmp_path: Path) -> None:

@@ -23,13 +23,14 @@ GOOD, WARN, BAD, DIM, STRONG = "green", "yellow", "red", "bright_black", "bold"
 class Column:
     """A column: its heading, how it is aligned, and whether it gives way when the page is narrow.
 
-    ``shrinks``: it may be cut to ``least``. ``most``: its greatest width. ``drops``: above 0 it may be left out, the
-    highest first.
+    ``shrinks``: it may be cut to ``least``; with ``wraps`` it is broken into lines instead. ``most``: its greatest
+    width. ``drops``: above 0 it may be left out, the highest first.
     """
 
     title: str
     align: Literal["left", "right"] = "left"
     shrinks: bool = False
+    wraps: bool = False
     most: int | None = None
     drops: int = 0
     least: int = 12
@@ -94,7 +95,8 @@ class Page:
     def columns(self, columns: Sequence[Column], rows: Iterable[Sequence[Cell]], *, indent: int = 2) -> None:
         """Aligned columns under their headings.
 
-        On a narrow page columns that ``drops`` are left out, the highest first; those that shrink are cut with "…".
+        On a narrow page columns that ``drops`` are left out, the highest first; those that shrink are cut with "…", or
+        wrap.
         """
         from rich.padding import Padding
         from rich.table import Table
@@ -110,7 +112,12 @@ class Page:
         for place in kept:
             column, width = columns[place], widths[place]
             table.add_column(
-                column.title, justify=column.align, no_wrap=True, overflow="ellipsis", min_width=width, max_width=width
+                column.title,
+                justify=column.align,
+                no_wrap=not column.wraps,
+                overflow="fold" if column.wraps else "ellipsis",
+                min_width=width,
+                max_width=width,
             )
         for row in cells:
             table.add_row(*(row[place] for place in kept))

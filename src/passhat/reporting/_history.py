@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from rich.text import Text
 
+from passhat.facts import named
 from passhat.history import Changes, History, JudgePoint, Point, Reruns
 from passhat.reporting._bar import bar, scale
 from passhat.reporting._blocks import BAD, DIM, GOOD, STRONG, WARN, Cell, Column, Page
@@ -15,6 +16,7 @@ from passhat.reporting._text import clean, count, rate, span
 
 _BAR = 15
 _LISTED = 12
+_WITH_INTERVALS = 67  # columns that a table of judges takes with its intervals
 _STYLE = {"met": GOOD, "not met": BAD, "undecided": WARN, "incomplete": WARN}
 
 
@@ -54,12 +56,12 @@ def _runs(page: Page, history: History, shown: tuple[Point, ...]) -> None:
         Column("these tasks", "right"),
         Column(scale(_BAR), drops=4),
     ]
-    columns += [Column("size", drops=5), Column("", shrinks=True, most=40, least=24)]
+    columns += [Column("size", drops=5), Column("", shrinks=True, wraps=True, most=40, least=19)]
     page.columns(columns, [_row(point, arms=arms, commits=commits, models=models, hosts=hosts) for point in shown])
 
 
 def _row(point: Point, *, arms: bool, commits: bool, models: bool, hosts: bool) -> list[Cell]:
-    cells: list[Cell] = [point.started[:16].replace("T", " ") or clean(point.run, 16)]
+    cells: list[Cell] = [_when(point)]
     cells += [clean(point.arm, 60)] * arms
     commit = "" if point.commit is None else point.commit[:7] + point.commit[-1:] * point.commit.endswith(("+", "?"))
     cells += [commit] * commits
@@ -118,8 +120,7 @@ def _changes(page: Page, changes: Changes, title: str) -> None:
         ("not tried in one of them", changes.unmeasured),
     ):
         if names:
-            more = f" and {len(names) - 5} more" if len(names) > 5 else ""
-            page.bullet(f"{label:<9}", DIM, ", ".join(clean(name, 40) for name in names[:5]) + more)
+            page.bullet(f"{label + ':':<10}", DIM, named(clean(name, 40) for name in names))
 
 
 def _reruns(page: Page, group: Reruns) -> None:
@@ -134,34 +135,43 @@ def _judges(page: Page, points: Sequence[JudgePoint]) -> None:
     if not points:
         return
     page.heading("Judges beside people", "runs with labels, newest first")
-    several = len({point.agreement.grader for point in points}) > 1
-    columns = [Column("when (UTC)"), *[Column("grader", shrinks=True, most=20, least=8)] * several]
-    columns += [Column("labels", "right"), Column("sensitivity", "right"), Column("", "right", drops=2)]
-    columns += [Column("specificity", "right"), Column("", "right", drops=2), Column("kappa", "right")]
-    asides = [_aside(point) for point in points]
-    columns += [Column("", shrinks=True, most=50, least=8)] * any(asides)
-    rows: list[list[Cell]] = []
-    for point, aside in zip(points, asides, strict=True):
-        found = point.agreement
-        rows.append(
-            [
-                point.started[:16].replace("T", " ") or clean(point.run, 16),
-                *[clean(found.grader, 60)] * several,
-                str(found.labels),
-                Text(rate(found.sensitivity, 2), STRONG),
-                Text(span(found.sensitivity_interval, 2), DIM),
-                Text(rate(found.specificity, 2), STRONG),
-                Text(span(found.specificity_interval, 2), DIM),
-                "–" if found.kappa is None else f"{found.kappa:.2f}",
-                *[Text(aside, WARN)] * any(asides),
-            ]
-        )
-    page.columns(columns, rows)
+    graders = list(dict.fromkeys(point.agreement.grader for point in points))
+    for grader in graders:
+        if len(graders) > 1:
+            page.line(clean(grader, 200), indent=2)
+        _judge(page, [point for point in points if point.agreement.grader == grader])
+
+
+def _judge(page: Page, points: Sequence[JudgePoint]) -> None:
+    """One grader over its runs; what else is to be known of a run stands below, in full."""
+    intervals = page.width >= _WITH_INTERVALS
+    rows: list[list[Cell]] = [
+        [
+            _when(point),
+            str(point.agreement.labels),
+            _share(point.agreement.sensitivity, point.agreement.sensitivity_interval if intervals else None),
+            _share(point.agreement.specificity, point.agreement.specificity_interval if intervals else None),
+            "–" if point.agreement.kappa is None else f"{point.agreement.kappa:.2f}",
+        ]
+        for point in points
+    ]
+    columns = [Column("when (UTC)"), Column("labels", "right"), Column("sensitivity"), Column("specificity")]
+    page.columns([*columns, Column("kappa", "right")], rows)
+    for point in points:
+        if aside := _aside(point):
+            page.line((f"{_when(point)}  ", DIM), (aside, WARN), indent=2, hang=4)
+
+
+def _share(value: float | None, interval: tuple[float, float] | None) -> Text:
+    shown = Text(rate(value, 2), STRONG)
+    return shown if interval is None else shown.append(f"  {span(interval, 2)}", DIM)
+
+
+def _when(point: Point | JudgePoint) -> str:
+    return point.started[:16].replace("T", " ") or clean(point.run, 16)
 
 
 def _aside(point: JudgePoint) -> str:
     picked = point.agreement.labels - point.agreement.drawn
-    said = [f"{picked} picked"] * bool(picked) + [f"{clean(', '.join(point.changed), 100)} changed"] * bool(
-        point.changed
-    )
-    return ", ".join(said)
+    said = [f"{count(picked, 'label')} picked, not drawn"] * bool(picked)
+    return "; ".join([*said, *[f"{named(clean(each, 100) for each in point.changed)} changed"] * bool(point.changed)])
