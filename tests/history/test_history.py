@@ -191,7 +191,7 @@ def test_arms_are_not_cut_beside_an_empty_column(tmp_path: Path) -> None:
 
 
 def test_what_is_to_be_known_of_a_run_is_never_cut(tmp_path: Path) -> None:
-    record(tmp_path, [3] * 8, 6, day=1, graders={"exact": "v1"}, host="a", task_hashes={task: "old" for task in HASHES})
+    record(tmp_path, [3] * 8, 6, day=1, graders={"exact": "v1"}, host="a", task_hashes=dict.fromkeys(HASHES, "old"))
     record(tmp_path, [3] * 8, 6, day=2, killed=True, host="b")
     for width in (60, 80, 100):
         lines = render_history(history("shop", [tmp_path], now=NOW), width=width).splitlines()
