@@ -11,6 +11,7 @@ import pytest
 
 from passhat.calibrating import Calibration, CalibrationError, Labelled, calibrate
 from passhat.facts import Grade, Judged, JudgeSample, Label, Role, Status, TrialRecord
+from passhat.reviewing import sampling_plan
 from passhat.stats import post_stratified, rogan_gladen
 from passhat.summary import ExitCode
 
@@ -256,6 +257,26 @@ def test_unequal_chances_are_weighed() -> None:
     assert abs(np.mean(errors)) < 0.02
     assert np.mean(naive) < -0.05
     assert held / 60 >= 0.93 - 3.1 * 0.033
+
+
+def test_a_review_by_an_even_plan_gives_the_rate_of_the_run_back() -> None:
+    """The plan takes as many failed trials as passed ones; its probabilities reach the estimate by the labels."""
+    errors, naive = [], []
+    for seed in range(40):
+        made = world(seed)
+        plan = sampling_plan(made.records(), "run", n=60, by=["verdict"], allocation="even", seed=seed)
+        read = plan.for_reader("ann")
+        places = [int(item.task[1:]) * 10 + item.trial for item in read]
+        labels = [
+            msgspec.structs.replace(label, sample=item.sample, probability=item.probability)
+            for label, item in zip(made.labels(places), read, strict=True)
+        ]
+        found = calibrate(labelled(made, labels), JUDGE).correction.corrected
+        assert found is not None
+        errors.append(found.estimate - made.rate)
+        naive.append(np.mean(made.human.flat[places]) - made.rate)
+    assert abs(np.mean(errors)) < 0.02
+    assert np.mean(naive) < -0.05
 
 
 def test_of_several_samples_the_largest_speaks_for_the_rest() -> None:

@@ -100,7 +100,12 @@ def render_reading_plan(
     if plan.allocation == "proportional":
         page.line(("each with the same probability: plain shares of the sample estimate the run's", DIM))
     else:
-        page.line(("the same number a stratum: estimates for the run need each trial's weight, which is kept", DIM))
+        page.line(
+            (
+                "the same number a stratum: plain shares mislead, passhat calibrate weighs by probability",
+                DIM,
+            )
+        )
     rows: list[list[Cell]] = [
         [clean(name, 80) or "all", str(drawn), str(size), f"{drawn / size * 100:.0f} %"]
         for name, (drawn, size) in sorted(plan.strata.items(), key=lambda item: -item[1][1])[:_ROWS]
