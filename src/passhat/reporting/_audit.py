@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING
 
 from rich.text import Text
 
+from passhat.facts import count
 from passhat.reporting._blocks import BAD, DIM, GOOD, STRONG, WARN, Cell, Column, Page
 from passhat.reporting._console import Look
 from passhat.reporting._findings import SIGNS
-from passhat.reporting._text import clean, count, rate
+from passhat.reporting._text import clean, rate
 
 if TYPE_CHECKING:
     from passhat.auditing import Audit, AuditFinding

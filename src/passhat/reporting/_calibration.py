@@ -8,12 +8,13 @@ from collections.abc import Sequence
 from rich.text import Text
 
 from passhat.calibrating import Calibration, ControlLeak, Estimate, Part, Quality, Rate, Robustness, Share
+from passhat.facts import count
 from passhat.reporting._bar import bar, scale
 from passhat.reporting._blocks import BAD, DIM, GOOD, STRONG, WARN, Cell, Column, Page
 from passhat.reporting._console import Look
 from passhat.reporting._findings import findings
 from passhat.reporting._reading import agreement_words
-from passhat.reporting._text import clean, count, rate, span
+from passhat.reporting._text import clean, rate, span
 
 _BAR = 21
 _ROWS = 12

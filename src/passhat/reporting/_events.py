@@ -6,10 +6,10 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from passhat.facts import AgentEvent, Message, ModelCall, OutputText, ToolRun, Transcript
+from passhat.facts import AgentEvent, Message, ModelCall, OutputText, ToolRun, Transcript, count
 from passhat.reporting._blocks import BAD, DIM, STRONG, WARN, Page
 from passhat.reporting._folding import TEXT, VALUE, Cuts
-from passhat.reporting._text import clean, count, seconds, tokens
+from passhat.reporting._text import clean, seconds, tokens
 
 EVENTS = 300
 _PARTS = 20

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from passhat.reporting._text import clean, count, dollars, seconds, tokens
+from passhat.facts import count
+from passhat.reporting._text import clean, dollars, seconds, tokens
 
 if TYPE_CHECKING:
     from passhat.running import Expected

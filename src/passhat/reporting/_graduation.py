@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from passhat.facts import named
+from passhat.facts import count, named
 from passhat.history import Graduation, LeftOut, TaskRecord
 from passhat.reporting._blocks import DIM, STRONG, WARN, Cell, Column, Page
 from passhat.reporting._console import Look
-from passhat.reporting._text import clean, count, rate
+from passhat.reporting._text import clean, rate
 
 _LISTED = 30
 

@@ -7,8 +7,9 @@ from typing import TypeAlias
 
 from rich.text import Text
 
+from passhat.facts import count
 from passhat.reporting._blocks import BAD, DIM, GOOD, STRONG, WARN, Cell, Column, Page
-from passhat.reporting._text import clean, count, dollars, rate, seconds, span, tokens
+from passhat.reporting._text import clean, dollars, rate, seconds, span, tokens
 from passhat.summary import Rate, Report, is_rate_of_an_agent
 
 Part: TypeAlias = tuple[str, str] | str

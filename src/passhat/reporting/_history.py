@@ -6,13 +6,13 @@ from collections.abc import Sequence
 
 from rich.text import Text
 
-from passhat.facts import named
+from passhat.facts import count, named
 from passhat.history import Changes, History, JudgePoint, Point, Reruns
 from passhat.reporting._bar import bar, scale
 from passhat.reporting._blocks import BAD, DIM, GOOD, STRONG, WARN, Cell, Column, Page
 from passhat.reporting._console import Look
 from passhat.reporting._findings import findings
-from passhat.reporting._text import clean, count, rate, span
+from passhat.reporting._text import clean, rate, span
 
 _BAR = 15
 _LISTED = 12

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from passhat.facts import Judged
+from passhat.facts import Judged, count
 from passhat.reporting._blocks import DIM, Page
-from passhat.reporting._text import clean, count, dollars, tokens
+from passhat.reporting._text import clean, dollars, tokens
 from passhat.summary import JudgeRow, Judging, Report
 
 TITLE = "Judged by a model"

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from passhat.facts import count
 from passhat.reporting._blocks import BAD, DIM, GOOD, STRONG, WARN, Page
 from passhat.reporting._console import Look
-from passhat.reporting._text import clean, count
+from passhat.reporting._text import clean
 
 if TYPE_CHECKING:
     from passhat.auditing import LeakAudit

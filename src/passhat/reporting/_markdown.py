@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from passhat.facts import count
 from passhat.reporting._conclusions import outcome_of
 from passhat.reporting._headline import chosen_ks, moment, size_of
 from passhat.reporting._judging import TITLE as JUDGED
@@ -11,7 +12,7 @@ from passhat.reporting._judging import judging_rows
 from passhat.reporting._metrics import ClassTable, CountTable, class_table, count_tables, figures, levels_of
 from passhat.reporting._reading import TITLE, reading_rows
 from passhat.reporting._tables import listed
-from passhat.reporting._text import clean, count, dollars, rate, span, tokens
+from passhat.reporting._text import clean, dollars, rate, span, tokens
 from passhat.summary import Rate, Report
 
 _SPECIAL = re.compile(r"([\\`*_{}\[\]()#+!|~])")

@@ -8,9 +8,9 @@ from typing import NamedTuple
 from rich.cells import cell_len
 from rich.text import Text
 
-from passhat.facts import MetricValue
+from passhat.facts import MetricValue, count
 from passhat.reporting._blocks import BAD, DIM, GOOD, STRONG, WARN, Cell, Column, Page
-from passhat.reporting._text import clean, count, rate, span
+from passhat.reporting._text import clean, rate, span
 from passhat.summary import Report
 
 _NAME = 40

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from passhat.facts import count
 from passhat.planning import Pilot, Plan, Size, Ways
 from passhat.reporting._blocks import DIM, STRONG, WARN, Cell, Column, Page
 from passhat.reporting._console import Look
-from passhat.reporting._text import clean, count, dollars, rate
+from passhat.reporting._text import clean, dollars, rate
 
 
 def render_plan(plan: Plan, *, width: int = 80, color: bool = False, unicode: bool = True) -> str:

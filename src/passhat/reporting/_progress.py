@@ -6,9 +6,9 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, TextIO
 
-from passhat.facts import TrialRecord
+from passhat.facts import TrialRecord, count
 from passhat.reporting._console import Look, look_of
-from passhat.reporting._text import count, dollars, rate, seconds, tokens
+from passhat.reporting._text import dollars, rate, seconds, tokens
 
 if TYPE_CHECKING:
     from passhat.running import PlannedTrial, Totals

@@ -7,11 +7,11 @@ from collections.abc import Sequence
 
 from rich.text import Text
 
-from passhat.facts import Label
+from passhat.facts import Label, count
 from passhat.reporting._blocks import DIM, STRONG, WARN, Cell, Column, Page
 from passhat.reporting._console import Look
 from passhat.reporting._reading import agreement_words, kappa_words
-from passhat.reporting._text import clean, count
+from passhat.reporting._text import clean
 from passhat.reviewing import RaterPair, ReadingPlan
 from passhat.summary import Agreement
 

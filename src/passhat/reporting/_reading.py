@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 
+from passhat.facts import count
 from passhat.reporting._blocks import DIM, Page
-from passhat.reporting._text import clean, count, rate, span
+from passhat.reporting._text import clean, rate, span
 from passhat.summary import NOT_THE_AGENTS, Agreement, Reading, Report
 
 TITLE = "Transcripts read"

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 
 from rich.text import Text
 
+from passhat.facts import count
 from passhat.reporting._blocks import BAD, DIM, GOOD, STRONG, WARN, Cell, Column, Page
 from passhat.reporting._console import Look
-from passhat.reporting._text import clean, count, dollars, rate, span
+from passhat.reporting._text import clean, dollars, rate, span
 
 if TYPE_CHECKING:
     from passhat.running import Flip, GradeChange, Regraded

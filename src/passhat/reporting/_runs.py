@@ -7,10 +7,10 @@ from typing import Protocol
 
 from rich.text import Text
 
-from passhat.facts import Manifest, TrialRecord
+from passhat.facts import Manifest, TrialRecord, count
 from passhat.reporting._blocks import BAD, DIM, GOOD, STRONG, WARN, Cell, Column, Page
 from passhat.reporting._console import Look
-from passhat.reporting._text import clean, count, dollars, rate, seconds, tokens
+from passhat.reporting._text import clean, dollars, rate, seconds, tokens
 from passhat.summary import quick_missing, quick_pass_at_1
 
 

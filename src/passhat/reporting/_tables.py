@@ -6,8 +6,9 @@ from collections.abc import Sequence
 
 from rich.text import Text
 
+from passhat.facts import count
 from passhat.reporting._blocks import BAD, DIM, GOOD, STRONG, WARN, Cell, Column, Page
-from passhat.reporting._text import clean, count, dollars, rate, seconds, span, tokens
+from passhat.reporting._text import clean, dollars, rate, seconds, span, tokens
 from passhat.summary import Report, TaskRow
 
 VERDICT_STYLE = {"solid": GOOD, "flaky": WARN, "never": BAD, "too few": DIM, "untested": BAD}

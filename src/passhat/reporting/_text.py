@@ -138,12 +138,3 @@ def dollars(value: float | None) -> str:
     if value == 0 or value >= 1:
         return f"${value:,.2f}"
     return f"${value:.4f}" if value >= 0.0001 else f"${value:.5f}"
-
-
-def count(number: int, word: str, plural: str | None = None) -> str:
-    """A number with its noun.
-
-    >>> count(1, "task"), count(1200, "trial")
-    ('1 task', '1,200 trials')
-    """
-    return f"{number:,} {word if number == 1 else plural or word + 's'}"

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from passhat.facts import Transcript
+from passhat.facts import Transcript, count
 from passhat.reporting._blocks import Page
 from passhat.reporting._console import Look
 from passhat.reporting._events import EVENTS, Events
 from passhat.reporting._folding import Cuts
-from passhat.reporting._text import count
 
 
 def render_transcript(transcript: Transcript, *, width: int = 80, unicode: bool = True, longest: int = 4000) -> str:

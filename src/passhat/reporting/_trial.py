@@ -8,14 +8,14 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from passhat.facts import RULES, Grading, Task, Transcript, TrialRecord
+from passhat.facts import RULES, Grading, Task, Transcript, TrialRecord, count
 from passhat.reporting._blocks import BAD, DIM, GOOD, STRONG, WARN, Page
 from passhat.reporting._console import Look
 from passhat.reporting._events import Events
 from passhat.reporting._folding import TEXT, Cuts, Fold
 from passhat.reporting._judging import samples_of_judge
 from passhat.reporting._runs import verdict_text
-from passhat.reporting._text import clean, clean_block, count, dollars, seconds, tokens
+from passhat.reporting._text import clean, clean_block, dollars, seconds, tokens
 
 if TYPE_CHECKING:
     from passhat.records import WorkspaceContent

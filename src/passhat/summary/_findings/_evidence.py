@@ -45,15 +45,6 @@ class Evidence:
         return self.report.model_source in ("live", "unseen", "mixed")
 
 
-def count(number: int, word: str, plural: str | None = None) -> str:
-    """A number with its noun.
-
-    >>> count(1, "task"), count(3, "try", "tries")
-    ('1 task', '3 tries')
-    """
-    return f"{number} {word if number == 1 else plural or word + 's'}"
-
-
 def percent(share: float) -> str:
     """A share in words of a hundred, never rounded to 0 or 100 when it isn't.
 

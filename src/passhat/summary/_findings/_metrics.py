@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from passhat.summary._findings._evidence import Evidence, count
+from passhat.facts import count
+from passhat.summary._findings._evidence import Evidence
 from passhat.summary._report import Finding
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from passhat.facts import named
-from passhat.summary._findings._evidence import Evidence, count, percent
+from passhat.facts import count, named
+from passhat.summary._findings._evidence import Evidence, percent
 from passhat.summary._report import Finding
 
 _MANY = 0.1

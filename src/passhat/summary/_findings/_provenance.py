@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterator
 from datetime import UTC, datetime
 
-from passhat.facts import NO_MODEL, named
-from passhat.summary._findings._evidence import Evidence, count
+from passhat.facts import NO_MODEL, count, named
+from passhat.summary._findings._evidence import Evidence
 from passhat.summary._report import Finding
 
 _ALIAS_DAYS = 30
