@@ -11,13 +11,12 @@ from passhat.comparing._lift import by_tag, lift_in, lifts
 from passhat.comparing._lift import lift as lift_of
 from passhat.comparing._looks import could_stop, look_text, looked, stopped_findings
 from passhat.comparing._pairs import Pairs, pair_up
-from passhat.comparing._result import ArmFacts, Candidate, ChangedTask, Comparison, Target, Verdict
+from passhat.comparing._result import ArmFacts, Candidate, Comparison, Target, Verdict
 from passhat.comparing._sameness import check_allowed, differences
 from passhat.comparing._telemetry import telemetry
 from passhat.comparing._verdict import WORLDS, Judge, message_of, needs
 from passhat.facts import named
-from passhat.stats import changed_tasks
-from passhat.summary import ExitCode, Report
+from passhat.summary import ExitCode, Report, name_changed
 
 
 def compare(
@@ -132,7 +131,7 @@ def _candidate(
     facts = None if look is None else look.facts
     rows = [pair.counts() for pair in pairs.pairs]
     needed = needs(rows, first, judge) if first is not None and verdict == "can't tell" else None
-    changed, tested, note = _changed(pairs, 1 - judge.level)
+    changed, tested, note = name_changed([pair.task for pair in pairs.pairs], rows, 1 - judge.level)
     moves = [pair.difference for pair in pairs.pairs]
     return Candidate(
         name=name,
@@ -167,26 +166,6 @@ def _bounds(pairs: Pairs) -> tuple[float, float] | None:
     if not pairs.pairs or not pairs.missing:
         return None
     return lift_in(pairs, "worst"), lift_in(pairs, "best")
-
-
-def _changed(pairs: Pairs, error: float) -> tuple[tuple[ChangedTask, ...], int, str]:
-    """The tasks that may be named, the surest and largest first; how many were tested; what to say beside them."""
-    if not pairs.pairs:
-        return (), 0, ""
-    rows = [pair.counts() for pair in pairs.pairs]
-    n1, c1, n2, c2 = ([row[place] for row in rows] for place in range(4))
-    found = changed_tasks(n1, c1, n2, c2, error=error)
-    named = [
-        ChangedTask(pairs.pairs[each.task].task, each.before, each.after, each.q, each.change)
-        for each in found.changed
-        if each.q is not None and each.change is not None
-    ]
-    named.sort(key=lambda each: (each.q, -abs(_move(each)), each.task))
-    return tuple(named), found.tested, found.note
-
-
-def _move(task: ChangedTask) -> float:
-    return task.after[0] / task.after[1] - task.before[0] / task.before[1]
 
 
 def _exit_code(

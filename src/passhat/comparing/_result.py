@@ -10,7 +10,7 @@ from typing import Literal
 
 import msgspec
 
-from passhat.summary import ExitCode, Finding
+from passhat.summary import ChangedTask, ExitCode, Finding
 
 SCHEMA = 1
 Range = tuple[float, float]
@@ -53,16 +53,6 @@ class TaskPair(msgspec.Struct, frozen=True):
     before: CountPair
     after: CountPair
     tags: tuple[str, ...] = ()
-
-
-class ChangedTask(msgspec.Struct, frozen=True):
-    """A task that may be named as changed: ``q`` is its p value adjusted for the number of tasks tested."""
-
-    task: str
-    before: CountPair
-    after: CountPair
-    q: float
-    change: Literal["better", "worse"]
 
 
 class TagLift(msgspec.Struct, frozen=True):

@@ -5,11 +5,10 @@ from passhat.history._errors import HistoryError
 from passhat.history._evidence import LeftOut, evidence
 from passhat.history._graduate import Graduation, TaskRecord, graduation, move_lines, task_records
 from passhat.history._history import STALE_DAYS, history
-from passhat.history._result import Change, Changes, History, JudgePoint, Point, Reruns
+from passhat.history._result import Changes, History, JudgePoint, Point, Reruns
 
 __all__ = [
     "STALE_DAYS",
-    "Change",
     "Changes",
     "Found",
     "Graduation",

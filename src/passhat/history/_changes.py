@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from passhat.history._collect import Found
 from passhat.history._points import counts_of, held_out
-from passhat.history._result import Change, Changes
-from passhat.stats import changed_tasks
+from passhat.history._result import Changes
+from passhat.summary import name_changed
 
 
 def changes(before: Found, after: Found, error: float) -> Changes:
@@ -17,22 +17,7 @@ def changes(before: Found, after: Found, error: float) -> Changes:
     old, new = before.manifest.task_hashes, after.manifest.task_hashes
     redefined = [task for task in one if task in two and old.get(task) != new.get(task)]
     shared = [task for task in one if task in two and task not in redefined]
-    named: list[Change] = []
-    note = ""
-    if shared:
-        found = changed_tasks(
-            [one[task][0] for task in shared],
-            [one[task][1] for task in shared],
-            [two[task][0] for task in shared],
-            [two[task][1] for task in shared],
-            error=error,
-        )
-        note = found.note
-        named = [
-            Change(shared[each.task], each.before, each.after, each.q, each.change)
-            for each in found.changed
-            if each.q is not None and each.change is not None
-        ]
+    found = name_changed(shared, [(*one[task], *two[task]) for task in shared], error)
     return Changes(
         before=before.manifest.run_id,
         after=after.manifest.run_id,
@@ -41,8 +26,8 @@ def changes(before: Found, after: Found, error: float) -> Changes:
         added=tuple(task for task in has if task not in had),
         removed=tuple(task for task in had if task not in has),
         unmeasured=tuple(task for task in has if task in had and (task in tried) != (task in tries)),
-        tasks=tuple(sorted(named, key=lambda each: (each.q, each.task))),
-        note=note,
+        tasks=found.tasks,
+        note=found.note,
     )
 
 

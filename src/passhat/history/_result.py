@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Literal
-
 import msgspec
 
-from passhat.summary import Finding, GateRow, JudgeAgreement
+from passhat.summary import ChangedTask, Finding, GateRow, JudgeAgreement
 
 SCHEMA = 1
 Range = tuple[float, float]
-CountPair = tuple[int, int]
 
 
 class Point(msgspec.Struct, frozen=True, kw_only=True):
@@ -51,16 +48,6 @@ class JudgePoint(msgspec.Struct, frozen=True):
     changed: tuple[str, ...] = ()
 
 
-class Change(msgspec.Struct, frozen=True):
-    """A task that may be named as changed between two runs, counts as [passed, trials]."""
-
-    task: str
-    before: CountPair
-    after: CountPair
-    q: float
-    change: Literal["better", "worse"]
-
-
 class Changes(msgspec.Struct, frozen=True, kw_only=True):
     """What changed between two runs, over the ``shared`` tasks that both measured and that are still the same.
 
@@ -75,7 +62,7 @@ class Changes(msgspec.Struct, frozen=True, kw_only=True):
     added: tuple[str, ...]
     removed: tuple[str, ...]
     unmeasured: tuple[str, ...]
-    tasks: tuple[Change, ...]
+    tasks: tuple[ChangedTask, ...]
     note: str
 
 

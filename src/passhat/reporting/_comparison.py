@@ -6,13 +6,14 @@ from collections.abc import Sequence
 
 from rich.text import Text
 
-from passhat.comparing import ArmFacts, Candidate, ChangedTask, Claim, Comparison, Delta, p_text, points
+from passhat.comparing import ArmFacts, Candidate, Claim, Comparison, Delta, p_text, points
 from passhat.facts import count
 from passhat.reporting._blocks import BAD, DIM, GOOD, STRONG, WARN, Cell, Column, Page
 from passhat.reporting._console import Look
 from passhat.reporting._findings import findings
 from passhat.reporting._headline import moment
 from passhat.reporting._text import clean, dollars, rate, seconds, tokens
+from passhat.summary import ChangedTask
 
 _STYLE = {"better": GOOD, "worse": BAD, "no difference": STRONG, "can't tell": WARN}
 _FORMAT = {"seconds": seconds, "tokens": tokens, "dollars": dollars}

@@ -6,6 +6,7 @@ computes nothing of its own.
 
 from passhat.summary._agreement import agreement, agreements, by_rater
 from passhat.summary._arm_looks import ArmCounts, ArmLook, arm_look, held_out_tasks, units_of
+from passhat.summary._changed import ChangedTask, name_changed
 from passhat.summary._earlier_looks import EarlierLooks, same_thing, served
 from passhat.summary._exit_codes import ExitCode
 from passhat.summary._gates import Feasibility, gate_feasibility
@@ -49,6 +50,7 @@ __all__ = [
     "Agreement",
     "ArmCounts",
     "ArmLook",
+    "ChangedTask",
     "EarlierLooks",
     "ErrorRow",
     "Example",
@@ -90,6 +92,7 @@ __all__ = [
     "judge_agreements",
     "judged_trials",
     "level_at",
+    "name_changed",
     "quick_missing",
     "quick_pass_at_1",
     "same_thing",
