@@ -524,7 +524,7 @@ def test_trials_without_a_verdict_of_the_judge_are_told_apart() -> None:
     records[1] = msgspec.structs.replace(records[1], grades=(Grade(None, name=JUDGE, error="boom"),), passed=None)
     found = calibrate(Labelled("run", records, made.labels(drawn())), JUDGE)
     assert (found.counts.judged, found.counts.unknown, found.counts.errors) == (298, 1, 1)
-    assert "could not tell in 1 trials and failed in 1" in message(found, "not-judged")
+    assert "could not tell in 1 trial and failed in 1" in message(found, "not-judged")
 
 
 def test_a_grader_that_judged_nothing_is_named_with_those_that_did() -> None:
