@@ -14,6 +14,8 @@ from passhat.stats import (
     Stratum,
     cohen_kappa,
     judge_quality,
+    labels_needed_elsewhere,
+    labels_needed_here,
     post_stratified,
     rogan_gladen,
     rogan_gladen_by_task,
@@ -144,6 +146,33 @@ def test_rogan_gladen_refuses_what_labels_cannot_carry() -> None:
     for passed in (0, 2000):
         with pytest.raises(Refused, match="would not do at any pass rate"):
             rogan_gladen([[900, 100], [100, 900]], passed, 2000)
+
+
+@pytest.mark.parametrize("width", [0.2, 0.15])
+def test_so_many_labels_make_the_interval_about_so_narrow(width: float) -> None:
+    """The numbers are normal approximations; the intervals that they plan for are Jeffreys' and Lang–Reiczigel's."""
+    here = labels_needed_here([Stratum(54, 60, 600), Stratum(8, 40, 400)], 0.62, width, items=1000)
+    assert here is not None
+    passed, failed = round(here * 0.6), here - round(here * 0.6)
+    kept, slipped = round(passed * 0.9), round(failed * 0.2)
+    table = [[kept, slipped], [passed - kept, failed - slipped]]
+    low, high = post_stratified(table, 600, 1000).interval
+    assert high - low == pytest.approx(width, rel=0.15)
+    elsewhere = labels_needed_elsewhere([[47, 3], [6, 44]], 600, 1000, 0.6, width)
+    assert elsewhere is not None
+    half = elsewhere // 2
+    table = [[round(half * 0.94), half - round(half * 0.94)], [half - round(half * 0.88), round(half * 0.88)]]
+    low, high = rogan_gladen(table, 600, 1000).interval
+    assert high - low == pytest.approx(width, rel=0.15)
+
+
+def test_labels_cannot_take_away_what_the_number_of_trials_leaves_uncertain() -> None:
+    assert labels_needed_here([Stratum(54, 60, 60), Stratum(8, 40, 40)], 0.62, 0.1, items=100) is None
+    assert labels_needed_elsewhere([[47, 3], [6, 44]], 60, 100, 0.6, 0.1) is None
+    with pytest.raises(ValueError, match="passes and fails of people, got 0 passes of 5 labels"):
+        labels_needed_elsewhere([[0, 0], [1, 4]], 60, 100, 0.6, 0.1)
+    with pytest.raises(ValueError, match="judged_passed=101: more than the 100 items"):
+        labels_needed_elsewhere([[47, 3], [6, 44]], 101, 100, 0.6, 0.1)
 
 
 @pytest.mark.parametrize("rate", [0.5, 0.9])

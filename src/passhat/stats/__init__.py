@@ -31,6 +31,7 @@ from passhat.stats._extrapolation import BetaBinomial, Extrapolation, beta_binom
 from passhat.stats._gate import Curtailment, GateResult, Verdict, bar_verdict, curtail, gate
 from passhat.stats._interval import Interval
 from passhat.stats._judge import JudgeQuality, Kappa, cohen_kappa, judge_quality
+from passhat.stats._labels_needed import labels_needed_elsewhere, labels_needed_here
 from passhat.stats._looks import Look, obrien_fleming, paired_look, planned_looks, pocock
 from passhat.stats._multiplicity import Adjustment, adjust_p
 from passhat.stats._order import FEW_TRIALS, MIN_TASKS_ORDER, MIN_TRIALS_ORDER, OrderCheck, OrderVerdict, order_check
@@ -115,6 +116,8 @@ __all__ = [
     "interval",
     "judge_quality",
     "label_permutation",
+    "labels_needed_elsewhere",
+    "labels_needed_here",
     "mcnemar",
     "mean_difference_interval",
     "mean_interval",
