@@ -46,6 +46,8 @@ def outcome_of(report: Report) -> tuple[str, str] | None:
 
 def _resuming(report: Report, name: str) -> list[tuple[str, str]]:
     commands = []
+    if report.run.state == "damaged":
+        return [(f"passhat resume {name}", "cut off what others wrote, and run what is missing")]
     if {"not_started", "interrupted"} & set(report.missing):
         commands.append((f"passhat resume {name}", "run what is missing"))
     elif "grader_error" in report.missing and report.regrade is None:
