@@ -7,7 +7,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check -q
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint types imports unit docs bench stats soak test-clients test-browser clean
+.PHONY: help demo test test-long lint types imports unit docs bench stats soak test-clients test-browser clean
 
 help: ## say what there is
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 16
@@ -41,6 +41,9 @@ imports: $(VENV)/.dev ## the floors of the house
 
 unit: $(VENV)/.dev ## tests and doctests, with coverage of the rooms that must have it
 	@bash scripts/test
+
+test-long: $(VENV)/.dev ## whole examples at their full size, of which `make test` runs a small form
+	$(BIN)/python -m pytest -q -m long -n 2 tests
 
 docs: $(VENV)/.dev ## build the documentation; a warning is an error
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict -q -d site

@@ -47,6 +47,7 @@ def reference_of(task: Task, place: int, **step: Any) -> list[Any]:
     return [*task.reference[:place], step, *task.reference[place + 1 :]]
 
 
+@pytest.mark.long
 def test_the_example_is_clean_and_its_state_graders_find_nearly_all_mutants(desk: Suite, through: Entrance) -> None:
     found = audit(desk, times=1, through=through)
     assert told(found) == set()
