@@ -172,9 +172,11 @@ def test_a_result_that_comes_after_the_loop_has_closed_is_dropped(released: thre
 
 
 def _join_agents() -> None:
+    names = tuple(f"passhat-{task.id}#" for task in TASKS)
     for thread in threading.enumerate():
-        if thread.name.startswith("passhat-"):
+        if thread.name.startswith(names):
             thread.join(20)
+            assert not thread.is_alive(), thread.name
 
 
 def test_the_result_says_that_the_deadline_cancels_no_request() -> None:
