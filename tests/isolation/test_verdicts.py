@@ -164,3 +164,15 @@ def test_a_phase_that_is_asked_for_after_the_result_buys_no_time(stand: Stand, m
     ended = stand.run((("act", 60.0), ("close", 3600.0)))
     assert (ended.kind, ended.phase) == ("returned", "act")
     assert (Kind.RESULT, b"1") in stand.heard()
+
+
+def test_a_fault_of_ours_in_following_a_job_ends_that_job_as_its_own(
+    stand: Stand, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fails() -> list[int]:
+        raise ZeroDivisionError("of ours")
+
+    monkeypatch.setattr(stand.tree, "members", fails)
+    ended = stand.run((("act", 60.0), ("close", 60.0)))
+    assert (ended.kind, ended.phase, ended.containment) == ("exited", "act", "proved")
+    assert ended.reason == "exited: its supervisor could not follow it: ZeroDivisionError: of ours"

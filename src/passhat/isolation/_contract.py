@@ -157,8 +157,12 @@ class Ended(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def result(self) -> Any:
-        """The value that the entry returned; None unless ``kind`` is *returned*."""
-        return msgspec.json.decode(self.raw) if self.raw else None
+        """The value that the entry returned; None unless ``kind`` is *returned*. ValueError when it isn't JSON: the
+        process may have sent anything."""
+        try:
+            return msgspec.json.decode(self.raw) if self.raw else None
+        except (msgspec.MsgspecError, RecursionError, ValueError) as error:
+            raise ValueError(f"its result can't be read: {error}") from None
 
     @property
     def reason(self) -> str:

@@ -72,7 +72,8 @@ class ServerReport(msgspec.Struct, frozen=True, kw_only=True):
 
     ``files`` maps the user's files in the snapshot to their SHA-256. ``left_out`` are the installed packages that each
     job imports anew, with the reason; ``unreadable`` user modules without Python source. ``containment`` and ``guard``
-    are for the manifest. ``probe_seconds`` is how long a fresh import takes, ``start_seconds`` the whole start.
+    are for the manifest. ``rehearsed`` has, by the entries of jobs that ``warm_up`` named, how many pages of memory
+    each such job finds copied. ``probe_seconds`` is how long a fresh import takes, ``start_seconds`` the whole start.
     """
 
     mode: Literal["process", "spawn"]
@@ -84,6 +85,7 @@ class ServerReport(msgspec.Struct, frozen=True, kw_only=True):
     unreadable: tuple[str, ...] = ()
     hazards: tuple[str, ...] = ()
     modules: int = 0
+    rehearsed: dict[str, int] = {}
     probe_seconds: float = 0.0
     start_seconds: float = 0.0
 
@@ -200,7 +202,12 @@ class ForkServer:
             ready, reason = await self._start_warm(seen)
             if not reason:
                 return msgspec.structs.replace(
-                    report, mode="process", reason="", left_out=ready.left_out, modules=ready.modules
+                    report,
+                    mode="process",
+                    reason="",
+                    left_out=ready.left_out,
+                    modules=ready.modules,
+                    rehearsed=ready.rehearsed,
                 )
             if self._spec.mode == "fork":
                 raise IsolationError(f"a warm server can't be forked: {reason}; use mode='auto' or 'spawn'")
@@ -222,7 +229,10 @@ class ForkServer:
         if ended.kind != "returned":
             what = self._spec.entry_file or "the suite"
             raise ImportFailed(f"{os.fspath(what)} can't be imported in a fresh interpreter: {ended.reason}", ended)
-        return msgspec.convert(ended.result, Probe), time.monotonic() - began
+        try:
+            return msgspec.convert(ended.result, Probe), time.monotonic() - began
+        except ValueError as error:  # the user's code has sent something in its place
+            raise ImportFailed(f"what importing the suite has told can't be read: {error}", ended) from error
 
     async def _start_warm(self, seen: Probe) -> tuple[ServerReady, str]:
         """A warm server that has passed the rehearsal, or the reason why there is none."""

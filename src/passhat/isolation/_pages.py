@@ -11,7 +11,7 @@ import array
 import contextlib
 import ctypes
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 from passhat.isolation import _linux
 
@@ -29,11 +29,12 @@ Used = tuple[list[Range], list[Range]]  # written to; read of files
 class Pages:
     """Ranges of addresses to be written to, and to be read, in the form that the kernel wants."""
 
-    def __init__(self, written: Iterable[Range] = (), read: Iterable[Range] = ()) -> None:
+    def __init__(self, written: Sequence[Range] = (), read: Sequence[Range] = ()) -> None:
+        self.count = sum(size for _, size in written) // _PAGE
         self._calls = [
             (advice, part, (ctypes.c_size_t * (2 * len(part)))(*(number for each in part for number in each)))
             for advice, ranges in ((_POPULATE_WRITE, written), (_POPULATE_READ, read))
-            for part in _parts(list(ranges))
+            for part in _parts(ranges)
         ]
 
     def touch(self) -> None:
@@ -49,7 +50,7 @@ class Pages:
                 os.close(myself)
 
 
-def _populate(myself: int, advice: int, part: list[Range], vector: ctypes.Array[ctypes.c_size_t]) -> None:
+def _populate(myself: int, advice: int, part: Sequence[Range], vector: ctypes.Array[ctypes.c_size_t]) -> None:
     """All ranges in one call, or in a few: it stops at one that isn't there any more."""
     begun = 0
     for _ in range(_MOST_GAPS):
@@ -64,7 +65,7 @@ def _populate(myself: int, advice: int, part: list[Range], vector: ctypes.Array[
             return
 
 
-def _parts(ranges: list[Range]) -> Iterator[list[Range]]:
+def _parts(ranges: Sequence[Range]) -> Iterator[Sequence[Range]]:
     for first in range(0, len(ranges), _MOST_RANGES):
         yield ranges[first : first + _MOST_RANGES]
 

@@ -14,6 +14,7 @@ import msgspec
 from passhat.facts import ErrorInfo
 from passhat.isolation._contract import Ended, EndKind, JobOrder, LimitName
 from passhat.isolation._frames import BadFrame, Framing, Kind, TooBig
+from passhat.isolation._heard import Remarks, error_said, modules_said, shortened
 from passhat.isolation._launching import Launcher
 from passhat.isolation._owner import Owner
 from passhat.isolation._streams import Kept, read_some
@@ -66,9 +67,9 @@ class RunningJob:
         self._stderr = Kept(order.limits.stdout_bytes)
         self._written = 0
         self._verdict: Verdict | None = None
-        self._result: tuple[Kind, bytes] | None = None
+        self._result: bytes | ErrorInfo | None = None
         self._from_disk: tuple[str, ...] = ()
-        self._notes: list[str] = []
+        self._notes = Remarks()
         self._cut = False  # killed while leaving, after its result
         self._phase = 0
         self._phases: dict[str, float] = {}
@@ -79,10 +80,17 @@ class RunningJob:
         self._poller = select.poll()
 
     def run(self) -> Ended:
-        """Start, watch, kill, prove; when it returns no process of the job is left (or the survivors are named)."""
+        """Start, watch, kill, prove; when it returns no process of the job is left (or the survivors are named).
+
+        Once it has begun, no fault of ours in following it is raised: the supervisor's end would look like an accident
+        that is none of the job's, and a job that can cause one could choose it.
+        """
         self._start()
-        while self._verdict is None and self._tree.status is None and not self._overstayed():
-            self._step()
+        try:
+            while self._verdict is None and self._tree.status is None and not self._overstayed():
+                self._step()
+        except Exception as error:
+            self._unfollowed(error)
         self._ended_at = time.monotonic()
         self._close_phase(self._ended_at)
         self._kill()
@@ -148,11 +156,15 @@ class RunningJob:
         if self._verdict is None and (self._result is None or verdict.kind == "lost"):
             self._verdict = verdict
 
+    def _unfollowed(self, error: Exception) -> None:
+        what = f"its supervisor could not follow it: {type(error).__name__}: {error}"
+        self._verdict = self._verdict or Verdict("exited", detail=shortened(what, 300))
+
     def _overstayed(self) -> bool:
         if self._result is None or self._deadline is None or time.monotonic() < self._deadline:
             return False
         self._cut = True
-        self._notes.append(f"it was still leaving {_EXIT_GRACE:g} s after its result and was killed")
+        self._notes.add(f"it was still leaving {_EXIT_GRACE:g} s after its result and was killed")
         return True
 
     # ---- what it says
@@ -191,21 +203,21 @@ class RunningJob:
             return
         if self._result is not None:
             if kind in (Kind.RESULT, Kind.ERROR):
-                self._notes.append("it sent more than one result; the first one counts")
+                self._notes.add("it sent more than one result; the first one counts")
         elif kind is Kind.EVENT:
             self._owner.send(Kind.EVENT, body)
         elif kind is Kind.PHASE:
             self._enter(body.decode("utf-8", "replace"))
         elif kind is Kind.MODULES:
-            self._from_disk = msgspec.json.decode(body, type=tuple[str, ...])
+            self._from_disk = modules_said(body)
         elif kind in (Kind.RESULT, Kind.ERROR):
-            self._result = (kind, body)
+            self._result = body if kind is Kind.RESULT else error_said(body)
             self._deadline = time.monotonic() + _EXIT_GRACE
 
     def _enter(self, name: str) -> None:
         names = [phase for phase, _ in self._order.phases]
         if name not in names or names.index(name) <= self._phase:
-            self._notes.append(f"it asked for the phase {name!r} out of turn; ignored")
+            self._notes.add("it asked for a phase out of turn, which was ignored", repr(name))
             return
         now = time.monotonic()
         self._close_phase(now)
@@ -242,7 +254,10 @@ class RunningJob:
         for descriptor in list(self._open):
             for _ in range(4):
                 if descriptor in self._open:
-                    self._read(descriptor)
+                    try:
+                        self._read(descriptor)
+                    except Exception as error:
+                        self._unfollowed(error)
         for descriptor in self._open:
             os.close(descriptor)
         self._open.clear()
@@ -253,15 +268,14 @@ class RunningJob:
         status = self._tree.status
         forced = self._verdict is not None or self._cut
         code = None if status is None or forced else os.waitstatus_to_exitcode(status)
-        body = self._result[1] if self._result is not None else b""
-        if kind == "returned":
-            self._owner.send(Kind.RESULT, body, now=False)  # the end follows at once
+        if kind == "returned" and isinstance(self._result, bytes):
+            self._owner.send(Kind.RESULT, self._result, now=False)  # the end follows at once
         survivors = self._survivors
         return Ended(
             kind="lost" if survivors else kind,
             limit=limit,
             phase=self._order.phases[self._phase][0],
-            error=self._error(kind, code, detail, body),
+            error=self._error(kind, code, detail),
             exit_code=code if code is not None and code >= 0 else None,
             signal=_signal_name(-code) if code is not None and code < 0 else None,
             cancel_reason=detail if kind == "cancelled" else None,
@@ -276,22 +290,22 @@ class RunningJob:
             peak_processes=self._peak_processes,
             output_bytes=self._written,
             killed=self._left_over,
-            notes=tuple(self._notes),
+            notes=self._notes.all(),
             from_disk=self._from_disk,
         )
 
     def _by_itself(self) -> tuple[EndKind]:
         if self._result is not None:
-            return ("returned",) if self._result[0] is Kind.RESULT else ("raised",)
+            return ("returned",) if isinstance(self._result, bytes) else ("raised",)
         code = os.waitstatus_to_exitcode(self._tree.status or 0)
         return ("signalled",) if code < 0 else ("exited",)
 
-    def _error(self, kind: EndKind, code: int | None, detail: str | None, body: bytes) -> ErrorInfo | None:
+    def _error(self, kind: EndKind, code: int | None, detail: str | None) -> ErrorInfo | None:
         if self._survivors:
             pids = ", ".join(map(str, self._survivors))
             return ErrorInfo("survivors", f"processes {pids} could not be killed within {_PROOF_WITHIN:g} s")
-        if kind == "raised":
-            return msgspec.json.decode(body, type=ErrorInfo)
+        if isinstance(self._result, ErrorInfo) and kind == "raised":
+            return self._result
         if kind == "lost":
             return ErrorInfo("lost", detail or "nothing is known about the job")
         if kind == "signalled" and code is not None:

@@ -71,7 +71,9 @@ class Server:
         gc.freeze()
         if rehearsal is not None:
             learn(rehearsal, known, self._tree)
-        return ServerReady(modules=len(sys.modules), left_out=left_out, dirty=tuple(dirty), overlay=overlay)
+        rehearsed = {entry: pages.count for entry, pages in known.pages.items()}
+        modules = len(sys.modules)
+        return ServerReady(modules=modules, left_out=left_out, dirty=tuple(dirty), overlay=overlay, rehearsed=rehearsed)
 
     def _sweep(self) -> None:
         self._tree.kill_all()

@@ -131,7 +131,7 @@ class Slot:
         elif kind is Kind.RESULT:
             self._raw = body
         elif kind is Kind.ENDED and self._ended is not None and not self._ended.done():
-            ended = msgspec.json.decode(body, type=Ended)
+            ended = _ended_of(body)
             self._spoiled = self._spoiled or bool(ended.survivors)
             self._ended.set_result(msgspec.structs.replace(ended, raw=self._raw))
 
@@ -147,3 +147,16 @@ class Slot:
         if self._ended is not None and not self._ended.done():
             error = ErrorInfo("lost", "the supervisor of this job ended before the job did")
             self._ended.set_result(Ended(kind="lost", error=error))
+
+
+def _decoded(body: bytes) -> Ended:
+    return msgspec.json.decode(body, type=Ended)
+
+
+def _ended_of(body: bytes) -> Ended:
+    """How a job ended, by its supervisor; one that can't be read is the job's own, whose words are in it."""
+    try:
+        return _decoded(body)
+    except Exception as error:
+        why = f"how it ended can't be read: {type(error).__name__}"
+        return Ended(kind="exited", error=ErrorInfo("exited", why), containment="failed")

@@ -57,7 +57,7 @@ class Supervisor:
     def answer(self, body: bytes) -> Ended:
         """Run the job of a message and say how it ended."""
         ended = self._run(msgspec.json.decode(body, type=JobOrder))
-        self._owner.send(Kind.ENDED, msgspec.json.encode(ended))
+        self._owner.send(Kind.ENDED, _encoded(ended))
         self._owner.flush()
         return ended
 
@@ -69,7 +69,7 @@ class Supervisor:
                 if ended.kind in ("signalled", "exited") and not self._launch.took_order():
                     ended = self._once(placed)  # it was killed while it waited, by whatever: that is no end of a job
                 return ended
-        except OSError as error:
+        except Exception as error:  # also what isn't an OSError: a job must not be able to end its supervisor
             survivors = self._tree.kill_all()
             return Ended(
                 kind="lost" if survivors else "raised",
@@ -122,6 +122,15 @@ class Spawning(Launcher):
         finally:
             writers.close()
             os.close(bundle)
+
+
+def _encoded(ended: Ended) -> bytes:
+    try:
+        return msgspec.json.encode(ended)
+    except Exception as error:
+        why = ErrorInfo("exited", f"how it ended can't be told: {type(error).__name__}: {error!a}")
+        told = Ended(kind="exited", phase=ended.phase, error=why, phases=ended.phases, containment=ended.containment)
+        return msgspec.json.encode(msgspec.structs.replace(told, survivors=ended.survivors))
 
 
 def wakeup_on_child() -> int:

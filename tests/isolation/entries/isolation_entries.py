@@ -378,3 +378,15 @@ def connects(payload: Any, channel: Channel) -> Any:
 def says_its_pid_and_stays(payload: Any, channel: Channel) -> None:
     channel.emit([os.getpid()])
     time.sleep(FOREVER)
+
+
+def garbage(payload: Any, channel: Any) -> str:
+    """Sends what is given: pairs of a number of a kind and a body, one char a byte; as bytes without a head where the
+    number is None."""
+    for number, body in payload:
+        data = body.encode("latin-1")
+        if number is None:
+            channel._write(data)
+        else:
+            channel._write(channel._framing._head.pack(channel._framing._token, number, len(data)) + data)
+    return "at its end"

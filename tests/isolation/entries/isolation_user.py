@@ -53,7 +53,10 @@ async def main() -> None:
             told[f"guard {guard}"] = (await slot.run(job)).result
         while not (ahead := psutil.Process(slot.pid).children()):
             os.sched_yield()
-        told["spare"] = can_open(f"/proc/{ahead[0].pid}/mem") or can_open(f"/proc/{ahead[0].pid}/environ")
+        spare = ahead[0]
+        while os.getsid(spare.pid) != spare.pid or spare.status() != psutil.STATUS_SLEEPING:
+            os.sched_yield()  # until it waits for its order
+        told["spare"] = can_open(f"/proc/{spare.pid}/mem") or can_open(f"/proc/{spare.pid}/environ")
         for name, payload, limits in JOBS:
             bounds = ProcessLimits(**{"seconds": 60.0, **limits})
             job = Job(entry=f"isolation_entries:{name}", payload=payload, environ=environ, limits=bounds)
