@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Callable
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from passhat import stats
 from passhat.stats import Rate, difference_interval, interval, mean_interval
 
 Rates = NDArray[np.float64]
@@ -122,3 +124,30 @@ def test_paired_differences_are_held_on_the_whole_grid(law: str) -> None:
             population += 0.0 in difference_interval(*sides, k=k, of="tasks like these")
         assert fixed / 1000 >= least(0.937, 1000), (tasks, n, k)
         assert population / 1000 >= least(0.941, 1000), (tasks, n, k)
+
+
+@pytest.mark.parametrize(
+    ("tasks", "n", "broken", "bar", "k"), [(60, 6, 1, 0.98, 1), (20, 5, 1, 0.93, 1), (12, 5, 1, 0.86, 2)]
+)
+def test_a_gate_isnt_met_by_luck_when_few_tasks_never_pass_and_the_rest_nearly_always_do(
+    tasks: int, n: int, broken: int, bar: float, k: int
+) -> None:
+    # the truth is a hair below the bar: one-sided 5 %, 500 runs, so more than 8 % would be four standard errors off
+    p = ((bar - 2e-4) * tasks / (tasks - broken)) ** (1 / k)
+    rng = np.random.default_rng(60)
+    seen: Counter[tuple[int, ...]] = Counter(
+        tuple(sorted(rng.binomial(n, p, tasks - broken).tolist())) for _ in range(500)
+    )
+    met = sum(
+        times for counts, times in seen.items() if stats.gate(bar, n, [*counts, *[0] * broken], k=k).verdict == "met"
+    )
+    assert met / 500 <= 0.08
+
+
+def test_solved_tasks_prove_no_more_than_their_own_trials() -> None:
+    counts = [5] * 59 + [0]
+    low, _ = stats.interval(5, counts, side="lower")
+    assert low <= (59 / 60) * 0.05 ** (1 / (59 * 5)) + 1e-12  # the closed form of 295 passes of 295
+    assert low >= stats.clopper_pearson(295, 300, side="lower").low  # and never less than the binomial's end
+    mirrored = stats.interval(5, [5 - c for c in counts], side="upper")
+    assert mirrored.high == pytest.approx(1 - low, abs=1e-12)

@@ -10,12 +10,12 @@ from fractions import Fraction
 from typing import SupportsIndex
 
 from passhat.stats import _checks
-from passhat.stats._estimators import enough_trials, exact_mean, score_of
+from passhat.stats._estimators import enough_trials, score_of
 from passhat.stats._interval import Interval
 from passhat.stats._population import dirichlet_high, dirichlet_low, mean_of
 from passhat.stats._sign_flip import sign_flip_exactly
 from passhat.stats._test_result import TestResult
-from passhat.stats._these_tasks import effective_trials, these_tasks_ends
+from passhat.stats._these_tasks import TheseTasks
 from passhat.stats._types import Counts, Rate, Scores, Side, Target
 from passhat.stats._within_task import Row, cmh, label_permutation, two_sides
 
@@ -71,17 +71,16 @@ def _population_interval(differences: Counter[float], level: float, side: Side) 
 
 def _these_tasks_interval(rows: list[Row], k: int, rate: Rate, level: float, side: Side) -> Interval:
     below, above = _checks.tails(level, side)
-    arms = [Counter((n, c) for n, c, _, _ in rows), Counter((n, c) for _, _, n, c in rows)]
-    estimates = [float(exact_mean(arm, k, rate)) for arm in arms]
-    worth = [effective_trials(arm, k, rate, est) for arm, est in zip(arms, estimates, strict=True)]
+    before = TheseTasks(Counter((n, c) for n, c, _, _ in rows), k, rate)
+    after = TheseTasks(Counter((n, c) for _, _, n, c in rows), k, rate)
 
     def at(error: float) -> tuple[float, float]:
-        ends = [these_tasks_ends(est, each.trials, error, error) for est, each in zip(estimates, worth, strict=True)]
-        return mover(estimates[0], ends[0], estimates[1], ends[1])
+        return mover(before.estimate, before.ends(error, error), after.estimate, after.ends(error, error))
 
     low = -1.0 if below is None else at(below)[0]
     high = 1.0 if above is None else at(above)[1]
-    note = "; ".join(f"{arm}: {each.note}" for arm, each in zip(("before", "after"), worth, strict=True) if each.note)
+    notes = {"before": before.worth.note, "after": after.worth.note}
+    note = "; ".join(f"{arm}: {each}" for arm, each in notes.items() if each)
     return Interval(max(-1.0, low), min(1.0, high), method=_THESE, note=note, level=float(level), side=side)
 
 

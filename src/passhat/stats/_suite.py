@@ -7,9 +7,9 @@ from typing import SupportsIndex
 
 from passhat.stats import _checks, _population
 from passhat.stats._beyond import order_and_stretch
-from passhat.stats._estimators import exact_mean, score_of
+from passhat.stats._estimators import score_of
 from passhat.stats._interval import Interval
-from passhat.stats._these_tasks import bound_rule, effective_trials, these_tasks_ends
+from passhat.stats._these_tasks import TheseTasks, bound_rule, these_tasks_ends
 from passhat.stats._types import Counts, Rate, Scores, Side, Target
 
 
@@ -29,8 +29,9 @@ def interval(
 
     ``of="these tasks"``: the suite itself; only the noise of the trials counts, and more trials
     narrow it. Clopper–Pearson at an effective number of trials, from the trials' own variance where
-    there are at least max(5, 2k) trials a task, else nT/k. Tasks with unequal n are counted as if
-    all had the smallest, which is conservative. ``note`` says which rule was used.
+    there are at least max(5, 2k) trials a task, else nT/k. An end from the variance never promises more
+    than the trials of the solved (unsolved) tasks prove by themselves. Tasks with unequal n are counted
+    as if all had the smallest, which is conservative. ``note`` says which rule was used.
 
     ``of="tasks like these"``: the population that the tasks are a sample of; more trials do not
     narrow it, more tasks do. Dirichlet weights over tasks and one unseen task that fails (passes)
@@ -65,11 +66,13 @@ def interval(
     groups = Counter(zip(ns, cs, strict=True))
 
     if of == "these tasks":
-        estimate = float(exact_mean(groups, order, rate))
-        worth = effective_trials(groups, order, rate, estimate)
-        low, high = these_tasks_ends(estimate, worth.trials, below, above)
+        counted = TheseTasks(groups, order, rate)
+        worth = counted.worth
+        low, high = counted.ends(below, above)
         method = f"Clopper–Pearson at {worth.trials:.1f} effective trials ({worth.rule})"
         note = worth.note
+        if (low, high) != these_tasks_ends(counted.estimate, worth.trials, below, above):
+            note = "an end is what the trials of the tasks that nearly always pass (fail) prove by themselves"
     else:
         scores: Counter[float] = Counter()
         for (trials, passes), tasks in groups.items():

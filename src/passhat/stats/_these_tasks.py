@@ -7,11 +7,16 @@ from collections import Counter
 from dataclasses import dataclass
 
 from passhat.stats._binomial import clopper_pearson_low
-from passhat.stats._estimators import score_of
+from passhat.stats._estimators import exact_mean, score_of
 from passhat.stats._types import Rate
 
 PSEUDO_TASKS = 4
 """Tasks of worst-case variance that are added before the variance rule is trusted."""
+
+
+NEARLY_SOLVED = 1
+"""The most failures of a task that is counted with the solved ones, when these are looked at by themselves."""
+VARIANCE_RULE = "variance rule"
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +52,7 @@ def effective_trials(groups: Counter[tuple[int, int]], k: int, rate: Rate, estim
     worst = estimate * (1 - estimate)
     variance = max(math.fsum(_within(n, c, k, rate) * w for (_, c), w in groups.items()), 0.0)
     variance = (variance + PSEUDO_TASKS * worst * k / n) / (tasks * (tasks + PSEUDO_TASKS))
-    return Effective(max(least, worst / variance), "variance rule")
+    return Effective(max(least, worst / variance), VARIANCE_RULE)
 
 
 def _within(n: int, c: int, k: int, rate: Rate) -> float:
@@ -58,6 +63,57 @@ def _within(n: int, c: int, k: int, rate: Rate) -> float:
 
 def these_tasks_ends(estimate: float, trials: float, below: float | None, above: float | None) -> tuple[float, float]:
     """Clopper–Pearson's ends at an effective number of trials; None means no bound on that side."""
-    low = 0.0 if below is None else clopper_pearson_low(estimate * trials, trials, below)
-    high = 1.0 if above is None else 1.0 - clopper_pearson_low((1 - estimate) * trials, trials, above)
+    low = 0.0 if below is None else _low_at(estimate, trials, below)
+    high = 1.0 if above is None else 1.0 - _low_at(1 - estimate, trials, above)
     return min(low, estimate), max(high, estimate)
+
+
+def _low_at(estimate: float, trials: float, error: float) -> float:
+    return clopper_pearson_low(estimate * trials, trials, error)
+
+
+class TheseTasks:
+    """The interval about the suite itself, from its tasks counted by (n, c), with k <= every n."""
+
+    def __init__(self, groups: Counter[tuple[int, int]], k: int, rate: Rate) -> None:
+        self._groups = groups
+        self._k = k
+        self._rate: Rate = rate
+        self.estimate = float(exact_mean(groups, k, rate))
+        self.worth = effective_trials(groups, k, rate, self.estimate)
+
+    def ends(self, below: float | None, above: float | None) -> tuple[float, float]:
+        """Both ends, each at its own error; None means no bound on that side."""
+        low = 0.0 if below is None else self._low(below)
+        high = 1.0 if above is None else 1.0 - self._mirrored()._low(above)
+        return min(low, self.estimate), max(high, self.estimate)
+
+    def _mirrored(self) -> TheseTasks:
+        """Failures in place of passes: what a low end is there is a high end here."""
+        groups = Counter({(n, n - c): tasks for (n, c), tasks in self._groups.items()})
+        return TheseTasks(groups, self._k, "pass@k" if self._rate == "pass^k" else "pass^k")
+
+    def _low(self, error: float) -> float:
+        low = _low_at(self.estimate, self.worth.trials, error)
+        if self.worth.rule != VARIANCE_RULE:
+            return low
+        n = next(iter(self._groups))[0]
+        least = _low_at(self.estimate, bound_rule(n, self._groups.total(), self._k), error)
+        return min([low, *(max(least, self._solved_low(n, most, error)) for most in range(NEARLY_SOLVED + 1))])
+
+    def _solved_low(self, n: int, most: int, error: float) -> float:
+        """What the trials of the tasks with at most so many failures prove by themselves, the others being known.
+
+        Few failures give a variance that is itself hardly known, and is smallest just when they happen to be missing.
+        """
+        solved = {c: tasks for (_, c), tasks in self._groups.items() if n - c <= most}
+        tasks = sum(solved.values())
+        if not tasks:
+            return 1.0
+        passes = sum(c * many for c, many in solved.items())
+        failing = 1.0 - clopper_pearson_low(passes, n * tasks, error)
+        least = (1.0 - failing) ** self._k if self._rate == "pass^k" else 1.0 - failing**self._k
+        others = math.fsum(
+            float(score_of(n, c, self._k, self._rate)) * many for (_, c), many in self._groups.items() if n - c > most
+        )
+        return (others + tasks * least) / self._groups.total()
