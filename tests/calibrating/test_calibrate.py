@@ -247,12 +247,9 @@ def test_unequal_chances_are_weighed() -> None:
         labels = made.labels(rng.choice(hard, 30, replace=False), sample="weighted", probability=30 / 60)
         labels += made.labels(rng.choice(easy, 30, replace=False), sample="weighted", probability=30 / 240)
         found = calibrate(labelled(made, labels), JUDGE).correction.corrected
-        alike = [msgspec.structs.replace(label, sample="random", probability=None) for label in labels]
-        plain = calibrate(labelled(made, alike), JUDGE)
         assert found is not None
-        assert plain.correction.corrected is not None
         errors.append(found.estimate - made.rate)
-        naive.append(plain.correction.corrected.estimate - made.rate)
+        naive.append(np.mean([label.verdict == "pass" for label in labels]) - made.rate)
         held += found.these_tasks[0] <= RATES.mean() <= found.these_tasks[1]
     assert abs(np.mean(errors)) < 0.02
     assert np.mean(naive) < -0.05
@@ -312,11 +309,65 @@ def test_random_labels_of_passed_trials_only_are_found_out() -> None:
         msgspec.structs.replace(record, passed=bool(record.passed) and place % 2 == 0)
         for place, record in enumerate(made.records())
     ]
-    passed = [place for place, record in enumerate(records) if record.passed][:60]
-    failed = [place for place in range(300) if not made.judge.flat[place]][:20]
+    passed = [place for place, record in enumerate(records) if record.passed][::2]
+    failed = [place for place in range(300) if not made.judge.flat[place]][::4]
     found = calibrate(Labelled("run", records, made.labels([*passed, *failed])), JUDGE)
     assert found.correction.refused.startswith("the labels called random are none: of ")
     assert f"of the {len(passed)} labelled ones {len(passed)}" in found.correction.refused
+
+
+@pytest.mark.parametrize("most", [41, 20], ids=["every failure", "half of them"])
+@pytest.mark.parametrize("spread", [True, False], ids=["over all tasks", "in few tasks"])
+def test_labels_whose_mix_of_the_judges_verdicts_no_draw_could_have_give_no_rate_at_all(
+    most: int, spread: bool
+) -> None:
+    """The judge failed 41 of 150; of the labels called random two thirds are of those."""
+    made = simulate(np.random.default_rng(5), RATES, 5)
+    made.judge[:] = False
+    made.judge.flat[np.random.default_rng(6).choice(150, 109, replace=False)] = True
+    failed, passed = ([place for place in range(150) if made.judge.flat[place] == word] for word in (False, True))
+    step = len(failed) // most if spread else 1
+    read = [*failed[::step][:most], *(passed[:: 5 if spread else 1][: most // 2])]
+    found = calibrate(labelled(made, made.labels(read)), JUDGE)
+    assert found.correction.refused == (
+        f"the labels called random are none: the judge passed {most // 2} of {most + most // 2} labelled trials, and "
+        "109 of all 150"
+    )
+    assert (found.correction.people, found.correction.corrected) == (None, None)
+    assert {part.corrected for part in calibrate(labelled(made, made.labels(read)), JUDGE, by=["task"]).parts} == {None}
+    assert found.exit_code is ExitCode.UNDECIDED
+
+
+def test_labels_that_are_all_of_passes_of_the_judge_are_refused_as_what_they_are() -> None:
+    made = world()
+    passed = [place for place in range(300) if made.judge.flat[place]][::4]
+    found = calibrate(labelled(made, made.labels(passed)), JUDGE)
+    assert found.correction.refused.startswith(f"the labels called random are none: the judge passed {len(passed)} of")
+    assert found.correction.people is None
+
+
+def test_a_verdict_of_the_judge_that_no_label_speaks_to_is_said_and_allowed_for() -> None:
+    made = world()
+    made.judge[:] = True
+    made.judge[:3, :2] = False
+    places = [place for place in drawn() if made.judge.flat[place]]
+    found = calibrate(labelled(made, made.labels(places)), JUDGE)
+    assert "people may pass all or none of 6 such trials" in message(found, "unseen-verdict")
+    assert found.correction.corrected is not None
+
+
+@pytest.mark.parametrize("whole", [False, True], ids=["spread over tasks", "whole tasks"])
+def test_labels_that_chance_drew_are_hardly_ever_called_none(whole: bool) -> None:
+    """Also where whole tasks were drawn, on each of which the judge nearly always says the same."""
+    rng = np.random.default_rng(3)
+    refused = 0
+    for _ in range(20):
+        made = simulate(rng, np.tile([0.02, 0.98, 0.98], 10), 10, specificity=0.95)
+        tasks = rng.choice(30, 6, replace=False)
+        places = [task * 10 + k for task in tasks for k in range(10)] if whole else rng.choice(300, 60, replace=False)
+        said = calibrate(labelled(made, made.labels(places)), JUDGE, by=()).correction.refused
+        refused += "called random" in said
+    assert refused == 0
 
 
 def test_labels_of_two_tasks_are_too_few_to_speak_of_the_others() -> None:
@@ -355,17 +406,33 @@ def test_picked_labels_of_another_run_are_refused() -> None:
     assert "of trials that were picked: sensitivity and specificity have to come from" in found.correction.refused
 
 
-def test_a_judge_that_may_be_a_coin_is_refused() -> None:
+def test_a_judge_that_may_be_a_coin_is_said_and_its_rate_corrected_by_labels_of_the_run() -> None:
     made = world(sensitivity=0.5, specificity=0.5)
     found = calibrate(labelled(made, made.labels(drawn())), JUDGE)
-    assert found.correction.refused.startswith("the labels don't show that the judge is better than chance")
+    assert "don't show that the judge is better than chance" in message(found, "no-better-than-chance")
     assert found.correction.people is not None
+    corrected = found.correction.corrected
+    assert corrected is not None
+    assert corrected.these_tasks[0] < made.rate < corrected.these_tasks[1]
+    assert found.exit_code is ExitCode.FINE
+    assert "no-better-than-chance" not in rules(calibrate(labelled(world(), world().labels(drawn())), JUDGE))
+
+
+def test_a_judge_that_may_be_a_coin_corrects_no_other_run() -> None:
+    made, other = world(), world(8, sensitivity=0.5, specificity=0.5)
+    found = calibrate(labelled(made, []), JUDGE, elsewhere=labelled(other, other.labels(drawn()), "other"))
+    assert found.correction.refused.startswith("the labels don't show that the judge is better than chance")
 
 
 def test_labels_of_passes_alone_say_nothing_of_the_judge_on_failures() -> None:
     made = simulate(np.random.default_rng(1), np.ones(30), 10)
     found = calibrate(labelled(made, made.labels(drawn())), JUDGE)
-    assert found.correction.refused.startswith("people pass all 60 labelled trials")
+    assert message(found, "one-sided-labels").startswith("people pass all 60 labelled trials")
+    assert found.correction.corrected is not None
+    assert found.correction.corrected.these_tasks[1] > 0.99
+    elsewhere = labelled(made, made.labels(drawn()), "other")
+    refused = calibrate(labelled(world(), []), JUDGE, elsewhere=elsewhere).correction.refused
+    assert refused.startswith("people pass all 60 labelled trials")
 
 
 JUDGED = Judged(
@@ -515,6 +582,14 @@ def test_the_number_of_labels_for_a_width_is_about_right() -> None:
     corrected = calibrate(labelled(made, made.labels(more)), JUDGE).correction.corrected
     assert corrected is not None
     assert corrected.these_tasks[1] - corrected.these_tasks[0] == pytest.approx(0.10, abs=0.02)
+
+
+def test_no_width_takes_fewer_labels_than_there_are() -> None:
+    """Labels of few tasks make a wide interval, of which the approximation knows nothing."""
+    made = world()
+    found = calibrate(labelled(made, made.labels(range(120))), JUDGE)
+    assert found.correction.corrected is not None
+    assert [each for each in found.needed if each.labels is not None and each.labels <= 120] == []
 
 
 def test_trials_without_a_verdict_of_the_judge_are_told_apart() -> None:

@@ -66,7 +66,7 @@ def calibrate(
     names = {"run": run.run, "labelled": source.run, "grader": grader}
     way_out = correction.way_out.format(**{name: shlex.quote(said) for name, said in names.items()})
     correction = msgspec.structs.replace(correction, way_out=way_out)
-    parts = tuple(parts_of(asked, by))
+    parts = tuple(parts_of(asked, by, corrected=correction.corrected is not None))
     said = [*findings(counts, quality, correction, labelled, there), *uneven(parts, quality.table, 1 - level)]
     return Calibration(
         run=run.run,

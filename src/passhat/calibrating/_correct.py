@@ -60,24 +60,17 @@ def _refused(asked: Asked) -> Refusal | None:
         return Refusal("no trial has a verdict of people", SAMPLE)
     trials = [each.trial for each in (read if asked.elsewhere else asked.labelled)]
     refusal = changed(trials, [each.trial for each in asked.judged], elsewhere=bool(asked.elsewhere))
-    if refusal is None:
-        check = biased_elsewhere if asked.elsewhere else not_drawn
-        refusal = check(asked.labelled)
-    if refusal is None and not _read_whole(asked):
-        refusal = no_better_than_chance(effective_table(asked.labelled), asked.level)
-    return refusal
-
-
-def _read_whole(asked: Asked) -> bool:
-    return not asked.elsewhere and all(each.weight is not None for each in asked.judged)
+    if refusal is not None:
+        return refusal
+    if not asked.elsewhere:
+        return not_drawn(asked.labelled)
+    return biased_elsewhere(asked.labelled) or no_better_than_chance(effective_table(asked.labelled), asked.level)
 
 
 def _people(asked: Asked) -> Estimate | None:
-    """What people say without the judge."""
-    if not plain(asked.judged):
-        return None
+    """What people say without the judge: an estimate only where chance drew what they read."""
     read = [each for each in asked.judged if each.weight]
-    if not read:
+    if not read or not plain(asked.judged) or not_drawn(asked.judged) is not None:
         return None
     passes = sum(each.passes for each in read)
     known = clopper_pearson(passes, len(read), level=asked.level)

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from passhat.calibrating._refusing import concentrated
 from passhat.calibrating._result import Correction, Counts, Quality
-from passhat.calibrating._weights import Weighed
+from passhat.calibrating._weights import Weighed, strata_of
 from passhat.facts import Label, count
 from passhat.summary import Finding, JudgedTrials, SetAside
 
@@ -29,6 +29,9 @@ def findings(
         yield _warn("refused", f"no corrected rate: {correction.refused}; {correction.way_out}")
     if n:
         yield from _lopsided(quality)
+    if correction.method == "post-stratified":
+        yield from _better(quality)
+        yield from _unseen(labelled)
     chosen = n - counts.drawn
     were = "was" if chosen == 1 else "were"
     if chosen and counts.drawn:
@@ -61,6 +64,35 @@ def findings(
         )
     yield from _unused(counts, found.tuned)
     yield from _set_aside(found.set_aside)
+
+
+def _better(quality: Quality) -> Iterator[Finding]:
+    """Whether the labels don't show that the judge is better than chance: labels of the run make up for any judge."""
+    found = quality.better_than_chance
+    if found is None:
+        good = sum(quality.table[0]) > 0
+        yield _note(
+            "one-sided-labels",
+            f"people {'pass' if good else 'fail'} all {count(quality.labels, 'labelled trial')}: how the judge does "
+            f"where people {'fail' if good else 'pass'} isn't known",
+        )
+    elif found <= 0:
+        yield _warn(
+            "no-better-than-chance",
+            "the labels don't show that the judge is better than chance: sensitivity + specificity − 1 may be as low "
+            f"as {found:.2f}; the corrected rate holds whatever the judge does, its own verdicts say little",
+        )
+
+
+def _unseen(labelled: Sequence[Weighed]) -> Iterator[Finding]:
+    """A verdict of the judge that no label speaks to: those trials may all be either."""
+    for word, stratum in zip(("passed", "failed"), strata_of(labelled)[1:], strict=True):
+        if stratum.items and not stratum.labels:
+            yield _warn(
+                "unseen-verdict",
+                f"no label is of a trial that the judge {word}: people may pass all or none of "
+                f"{count(stratum.items, 'such trial')}, and the corrected interval allows for both",
+            )
 
 
 def _lopsided(quality: Quality) -> Iterator[Finding]:

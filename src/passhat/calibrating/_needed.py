@@ -11,13 +11,18 @@ WIDTHS = (0.20, 0.15, 0.10, 0.05)
 
 
 def needed(asked: Asked, found: Correction) -> tuple[Needed, ...]:
-    """Labels in all for each width that is narrower than what there is; from the normal approximation, rounded up."""
+    """Labels in all for each width that is narrower than what there is; from the normal approximation, rounded up.
+
+    A width for which the approximation takes no more labels than there are is left out: it can't tell there.
+    """
     if found.corrected is None:
         return ()
     low, high = found.corrected.these_tasks
     narrower = [width for width in WIDTHS if width < high - low - 0.005]
     count = _elsewhere if asked.elsewhere else _here
-    return tuple(Needed(width, count(asked, found.corrected.estimate, width)) for width in narrower)
+    read = sum(each.weight is not None for each in asked.labelled)
+    found_for = [Needed(width, count(asked, found.corrected.estimate, width)) for width in narrower]
+    return tuple(each for each in found_for if each.labels is None or each.labels > read)
 
 
 def _here(asked: Asked, estimate: float, width: float) -> int | None:

@@ -24,8 +24,11 @@ def names_of(each: Weighed, by: Dimension) -> tuple[str, ...]:
     return ((trial.arm if by == "arm" else trial.task if by == "task" else trial.family) or "",)
 
 
-def parts_of(asked: Asked, by: Sequence[Dimension]) -> Iterator[Part]:
-    """A row for each part of the labelled run that has labels and isn't all of it: by ``by``, then by name."""
+def parts_of(asked: Asked, by: Sequence[Dimension], *, corrected: bool) -> Iterator[Part]:
+    """A row for each part of the labelled run that has labels and isn't all of it: by ``by``, then by name.
+
+    Where the rate of the whole isn't ``corrected``, that of no part is.
+    """
     for dimension in by:
         found: dict[str, list[Weighed]] = {}
         for each in asked.labelled:
@@ -34,13 +37,13 @@ def parts_of(asked: Asked, by: Sequence[Dimension]) -> Iterator[Part]:
         for name, members in sorted(found.items()):
             whole = len(members) == len(asked.labelled)
             if name and not whole and any(each.weight is not None for each in members):
-                yield _part(asked, members, dimension, name)
+                yield _part(asked, members, dimension, name, corrected)
 
 
-def _part(asked: Asked, members: Sequence[Weighed], by: Dimension, name: str) -> Part:
+def _part(asked: Asked, members: Sequence[Weighed], by: Dimension, name: str, corrected: bool) -> Part:
     quality = quality_of(members, asked.level)
     found: Correction | None = None
-    if not asked.elsewhere and quality.labels >= MIN_LABELS_OF_A_PART:
+    if corrected and not asked.elsewhere and quality.labels >= MIN_LABELS_OF_A_PART:
         found = correct(asked._replace(judged=members, labelled=members, population=False))
     return Part(
         by=by,

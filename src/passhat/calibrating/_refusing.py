@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from itertools import product
 from typing import NamedTuple
 
 from passhat.calibrating._weights import Weighed, plain, strata_of
-from passhat.facts import grouped
+from passhat.facts import count, grouped
 from passhat.stats import judge_quality
 from passhat.summary import JudgedTrial
 
@@ -56,7 +57,11 @@ def changed(labelled: Sequence[JudgedTrial], judged: Sequence[JudgedTrial], *, e
 
 
 def not_drawn(weighed: Sequence[Weighed]) -> Refusal | None:
-    """Whether labels were picked, so that they say nothing of the trials that nobody read."""
+    """Whether labels were picked, so that they say nothing of the trials that nobody read.
+
+    Labels called random are held against what is known of every trial: the judge's verdict, and within each of its
+    verdicts whether the trial passed as a whole.
+    """
     known, *rest = strata_of(weighed)
     unread = [each for each in rest if each.items and not each.labels]
     if known.labels and sum(each.items for each in unread) and not any(each.labels for each in rest):
@@ -66,8 +71,12 @@ def not_drawn(weighed: Sequence[Weighed]) -> Refusal | None:
             f"{sum(each.items for each in unread)} that nobody read"
         )
         return Refusal(reason, SAMPLE)
+    unpicked = [each for each in weighed if each.weight != 0]
+    # a sample was drawn from all trials, or from those that were left: it has to be possible as one of the two
+    if plain(unpicked) and all(_uneven(some, [each.trial.judge for each in some]) for some in (unpicked, weighed)):
+        return Refusal(_mix(unpicked), SAMPLE)
     for verdict in (True, False):
-        group = [each for each in weighed if each.trial.judge is verdict and each.weight != 0]
+        group = [each for each in unpicked if each.trial.judge is verdict]
         if plain(group) and _uneven(group, [each.trial.passed is True for each in group]):
             drawn = [each for each in group if each.weight]
             passed, all_passed = (sum(each.trial.passed is True for each in some) for some in (drawn, group))
@@ -94,19 +103,20 @@ def biased_elsewhere(weighed: Sequence[Weighed]) -> Refusal | None:
             "from a plain random sample",
             SAMPLE,
         )
-    if _uneven(weighed, [each.trial.judge for each in weighed]):
-        drawn_ones = [each for each in weighed if each.weight]
-        passed, all_passed = (sum(each.trial.judge for each in group) for group in (drawn_ones, weighed))
-        return Refusal(
-            f"the labels called random are none: the judge passed {passed} of {len(drawn_ones)} labelled trials, and "
-            f"{all_passed} of all {len(weighed)}",
-            SAMPLE,
-        )
     return None
 
 
+def _mix(group: Sequence[Weighed]) -> str:
+    drawn = [each for each in group if each.weight]
+    passed, all_passed = (sum(each.trial.judge for each in some) for some in (drawn, group))
+    return (
+        f"the labels called random are none: the judge passed {passed} of {count(len(drawn), 'labelled trial')}, and "
+        f"{all_passed} of all {len(group)}"
+    )
+
+
 def no_better_than_chance(table: Sequence[Sequence[int]], level: float) -> Refusal | None:
-    """Whether the labels don't show that sensitivity + specificity is above 1."""
+    """Whether the labels don't show that sensitivity + specificity is above 1: Rogan–Gladen divides by the excess."""
     (tp, missed), (slipped, tn) = table
     found = judge_quality(table, level=level).better_than_chance
     if found is not None and found > 0:
@@ -127,19 +137,46 @@ def no_better_than_chance(table: Sequence[Sequence[int]], level: float) -> Refus
 
 
 def _uneven(group: Sequence[Weighed], marks: Sequence[bool]) -> bool:
-    """Whether a draw without replacement would hold as few, or as many, marked trials less often than `UNLIKELY`."""
-    drawn = [mark for each, mark in zip(group, marks, strict=True) if each.weight]
-    n, marked, total = len(drawn), sum(marks), len(marks)
-    if not n or n == total or marked in (0, total):
-        return False
-    seen = sum(drawn)
-    ways = {
-        x: math.comb(marked, x) * math.comb(total - marked, n - x)
+    """Whether a draw without replacement would hold as few, or as many, marked trials less often than `UNLIKELY`.
+
+    Where labels keep to few tasks, whose trials are alike, each task counts as one observation; then the draw within
+    the tasks is held against chance too.
+    """
+    n, marked = sum(bool(each.weight) for each in group), sum(marks)
+    seen = sum(mark for each, mark in zip(group, marks, strict=True) if each.weight)
+    few = concentrated(group)
+    if few is None:
+        return _rare([_draws(len(group), marked, n)], seen)
+    tasks = grouped(zip(group, marks, strict=True), lambda each: each[0].trial.task)
+    of_tasks = round(marked / len(group) * len(tasks))
+    hits = round(seen / n * few[0])
+    of_tasks = min(max(of_tasks, hits), len(tasks) - few[0] + hits)  # rounding makes no draw impossible
+    within = [
+        _draws(len(members), sum(mark for _, mark in members), sum(bool(each.weight) for each, _ in members))
+        for members in tasks.values()
+    ]
+    return _rare([_draws(len(tasks), of_tasks, few[0])], hits) or _rare(within, seen)
+
+
+def _draws(total: int, marked: int, n: int) -> dict[int, float]:
+    """The chances of each number of marked ones among ``n`` drawn without replacement (hypergeometric)."""
+    every = math.comb(total, n)
+    return {
+        x: math.comb(marked, x) * math.comb(total - marked, n - x) / every
         for x in range(max(0, n - total + marked), min(n, marked) + 1)
     }
-    all_ways = sum(ways.values())
-    low, high = sum(w for x, w in ways.items() if x <= seen), sum(w for x, w in ways.items() if x >= seen)
-    return 2 * min(low, high) / all_ways < UNLIKELY
+
+
+def _rare(draws: Sequence[dict[int, float]], seen: int) -> bool:
+    """Whether the sum of independent draws is as far out as ``seen`` less often than `UNLIKELY`, on either side."""
+    sums = {0: 1.0}
+    for draw in draws:
+        more: dict[int, float] = {}
+        for (one, p), (other, q) in product(sums.items(), draw.items()):
+            more[one + other] = more.get(one + other, 0.0) + p * q
+        sums = more
+    low, high = math.fsum(p for x, p in sums.items() if x <= seen), math.fsum(p for x, p in sums.items() if x >= seen)
+    return 2 * min(low, high) < UNLIKELY
 
 
 def concentrated(weighed: Sequence[Weighed]) -> tuple[int, float] | None:
