@@ -277,6 +277,44 @@ def test_rates_corrected_by_task_cover_on_the_grid(tasks: int, n: int, labels: i
     assert by_task >= 0.92
 
 
+def test_rogan_gladens_interval_is_that_of_lang_and_reiczigel() -> None:
+    """By hand from their paper (2014): one success and one failure more in each row, z²/2 of each in the rate."""
+    low, high = rogan_gladen([[47, 3], [6, 44]], 760, 1000).interval
+    assert [low, high] == pytest.approx([0.7128683724, 0.8804018932], abs=1e-9)
+
+
+def test_the_jackknife_over_tasks_is_that_of_the_rates_without_each_task_in_turn() -> None:
+    """Tukey's formula with a t quantile over the labelled tasks, computed apart for both corrections."""
+    apart: list[list[list[int]]] = [[[10, 0], [2, 8]], [[6, 4], [2, 8]], [[9, 1], [0, 10]]] * 3
+    here = [(12, 20), (16, 20), (5, 20)] * 4
+
+    def rate(tables: Any, judged: Any) -> float:
+        (tp, missed), (slipped, tn) = np.sum(tables, axis=0)
+        passed, total = np.sum(judged, axis=0)
+        specificity = tn / (tn + slipped)
+        return float((passed / total + specificity - 1) / (tp / (tp + missed) + specificity - 1))
+
+    def without(rates: list[float]) -> float:
+        return float((len(rates) - 1) / len(rates) * np.sum((np.array(rates) - np.mean(rates)) ** 2))
+
+    variance = without([rate(apart[:i] + apart[i + 1 :], here) for i in range(9)])
+    variance += without([rate(apart, here[:i] + here[i + 1 :]) for i in range(12)])
+    half = 2.306004135 * variance**0.5  # t, 8 degrees of freedom
+    found = rogan_gladen_by_task(apart, here)
+    assert list(found.interval) == pytest.approx([found.estimate - half, found.estimate + half], abs=1e-8)
+
+    strata = [[Stratum(p, 4, 6), Stratum(f, 3, 4)] for p, f in ((4, 0), (3, 1), (0, 0), (4, 3), (2, 0), (4, 2))]
+
+    def stratified(tasks: list[list[Stratum]]) -> float:
+        passed, failed = (sum(each[i].passes for each in tasks) / sum(each[i].labels for each in tasks) for i in (0, 1))
+        return 0.6 * passed + 0.4 * failed
+
+    rates = [stratified(strata[:i] + strata[i + 1 :]) for i in range(6)]
+    half = 2.570581836 * without(rates) ** 0.5  # 5 degrees of freedom
+    spread = stratified_rate_by_task(strata)
+    assert list(spread.interval) == pytest.approx([spread.estimate - half, spread.estimate + half], abs=1e-8)
+
+
 def test_labels_of_two_tasks_say_nothing_about_tasks_like_these() -> None:
     strata = [[Stratum(3, 5, 8), Stratum(1, 2, 2)]] * 2 + [[Stratum(0, 0, 8), Stratum(0, 0, 2)]] * 10
     with pytest.raises(Refused, match="2 tasks with labels say nothing about tasks like these: 3 are the least"):
