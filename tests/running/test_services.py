@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import threading
 import time
 from collections import Counter
 from collections.abc import Callable
@@ -89,6 +90,10 @@ def test_what_the_agent_writes_is_there_for_graders_and_gone_for_the_next_trial(
     pids = processes_of(run)
     assert len(pids) <= 2  # reset, and not started anew
     assert still_there(pids) == []
+    for thread in threading.enumerate():
+        if thread.name == "passhat-service":
+            thread.join(20)
+            assert not thread.is_alive()  # nor does a thread of the runner stay
 
 
 def test_without_a_reset_each_trial_has_a_new_one_and_a_function_can_serve(run_file: Callable[..., Run]) -> None:

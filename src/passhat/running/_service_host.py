@@ -108,6 +108,8 @@ class ServiceHost:
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join()
         self._loop.close()
+        for lane in self._idle:
+            lane.let_go()
         shutil.rmtree(self.scratch, ignore_errors=True)
 
 
@@ -148,6 +150,11 @@ class Lane:
                 return why
         return ""
 
+    def let_go(self) -> None:
+        """Give back what its services held, once their processes are gone."""
+        for running in self._running.values():
+            running.let_go()
+
 
 class RunningService:
     """One process of a service."""
@@ -165,7 +172,7 @@ class RunningService:
         self._closing.callback(shutil.rmtree, self._folder, ignore_errors=True)
         self._task = asyncio.ensure_future(slot.run(self._job(earlier)))
         self._thread = TrialThread("passhat-service")
-        self._closing.callback(self._thread.close)
+        self._closing.callback(lambda: self._thread.close())  # it may be another one by then
 
     @classmethod
     async def started(cls, host: ServiceHost, service: Service, earlier: Mapping[str, str]) -> RunningService:
@@ -187,6 +194,10 @@ class RunningService:
         """End it and everything that it started; when this returns, they are gone."""
         self._task.cancel()
         await asyncio.wait({self._task})
+        self.let_go()
+
+    def let_go(self) -> None:
+        """Give back its port, its folder and its thread."""
         self._closing.close()
 
     async def reset(self) -> None:
