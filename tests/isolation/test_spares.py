@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import errno
 import mmap
 import os
 import re
@@ -17,10 +18,13 @@ import pytest
 from tests.isolation.conftest import gone
 
 from passhat.isolation import ForkServer, Job, Slot
+from passhat.isolation._child import Surroundings
 from passhat.isolation._contract import JobOrder
 from passhat.isolation._launching import Begun, Launcher, pipes
 from passhat.isolation._owner import Owner
 from passhat.isolation._pages import Pages, used_by
+from passhat.isolation._snapshot import ModuleKinds, Snapshot
+from passhat.isolation._spare import Spare
 from passhat.isolation._supervisor import Supervisor
 from passhat.isolation._tree import SubreaperTree
 
@@ -155,6 +159,17 @@ def test_a_job_whose_process_never_took_its_order_is_begun_again_once(
     launch = NeverBegins(took)
     ended = supervisor(launch)._run(JobOrder.of(Job(entry="a:b")))
     assert (ended.kind, ended.exit_code, launch.begun) == ("exited", 3, begun)
+
+
+def test_one_that_cannot_be_forked_leaves_no_descriptor(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fork() -> int:
+        raise BlockingIOError(errno.EAGAIN, "too many processes")
+
+    monkeypatch.setattr(os, "fork", fork)
+    before = os.listdir("/proc/self/fd")
+    with pytest.raises(BlockingIOError):
+        Spare(Surroundings(Snapshot(), ModuleKinds()))
+    assert os.listdir("/proc/self/fd") == before
 
 
 def exclusive(pid: int, start: int, count: int) -> list[bool]:

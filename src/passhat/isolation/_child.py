@@ -159,15 +159,20 @@ def refresh(order: JobOrder) -> None:
     gc.enable()
 
 
+_environ: Mapping[str, str] | None = None  # the one that was taken last: to look there is cheaper than in os.environ
+
+
 def take_environ(environ: Mapping[str, str]) -> None:
-    """Give this process, and what it forks, an environment; changes only what differs."""
-    zone = os.environ.get("TZ")
-    for name in [name for name in os.environ if name not in environ]:
-        del os.environ[name]
+    """Give this process, and what it forks, an environment; changes only what differs from the one that it has."""
+    global _environ
+    had = dict(os.environ) if _environ is None else _environ
+    for name in had.keys() - environ.keys():
+        os.environ.pop(name, None)
     for name, value in environ.items():
-        if os.environ.get(name) != value:
+        if had.get(name) != value:
             os.environ[name] = value
-    if os.environ.get("TZ") != zone:
+    _environ = environ
+    if had.get("TZ") != environ.get("TZ"):
         time.tzset()
 
 
@@ -185,11 +190,14 @@ class ForkedStage:
         self._surroundings = surroundings
         self._mark = ""
 
-    def foresee(self, entry: str) -> None:
-        """Do what is the same for every job, before the order is known; ``entry`` is what it will likely be."""
+    def foresee(self) -> None:
+        """Do what is the same for every job, before the order is known."""
         settle_limits(self._surroundings)
         forget()
         self._surroundings.snapshot.install()
+
+    def touch(self, entry: str) -> None:
+        """Have the memory ready that a job with this entry writes to."""
         if entry in self._surroundings.pages:
             self._surroundings.pages[entry].touch()
 

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import select
 import signal
 import tempfile
 from typing import NoReturn
@@ -45,19 +46,22 @@ class Spare:
 
     def __init__(self, surroundings: _child.Surroundings, entry: str = "") -> None:
         self.readers, writers = pipes()
-        self._order = _nameless_file()
-        told, self._tell = os.pipe2(os.O_CLOEXEC)
+        self._order = self._tell = told = -1
         parent = os.getpid()
         try:
+            self._order = _nameless_file()
+            told, self._tell = os.pipe2(os.O_CLOEXEC)
             self.pid = os.fork()
             if self.pid == 0:
                 _become_spare(writers, self._order, told, parent, surroundings, entry)
         except OSError:
+            self.readers.close()
             self.close()
             raise
         finally:
             writers.close()
-            os.close(told)
+            if told >= 0:
+                os.close(told)
 
     def hand_over(self, order: JobOrder) -> bool:
         """Make it the process of a job; False when it is dead."""
@@ -89,7 +93,9 @@ def _become_spare(
     try:
         number = _child.detach(ends, parent, keep=(order, told))
         stage = _child.ForkedStage(surroundings)
-        stage.foresee(entry)
+        stage.foresee()
+        if not select.select([told], [], [], 0)[0]:  # there is time
+            stage.touch(entry)
         size = os.read(told, 20)
         if size:
             content = os.pread(order, int(size), len(_TAKEN))
@@ -115,23 +121,32 @@ class Forking(Launcher):
         self._entry = next(iter(surroundings.pages), "")
 
     def __call__(self, order: JobOrder) -> Begun:
-        if self._last is not None:
-            self._last.close()
+        self._forget_last()
         self._environ, self._entry = self._surroundings.environ(order), order.entry
         spare, self._spare = self._spare, None
         for _ in range(2):
             self._last = spare = spare or self._fork()
-            if spare.hand_over(order):
-                return Begun(spare.pid, spare.readers)
+            try:
+                if spare.hand_over(order):
+                    return Begun(spare.pid, spare.readers)
+            except OSError:
+                self._discard(spare)
+                raise
             self._discard(spare)
             spare = None
         raise OSError("a process that was forked for the job ended before it began")
 
     def ahead(self) -> None:
         """Fork the next job's process."""
+        self._forget_last()
         if self._spare is None:
             with contextlib.suppress(OSError):  # it may be possible when it has to be
                 self._spare = self._fork()
+
+    def _forget_last(self) -> None:
+        if self._last is not None:
+            self._last.close()
+            self._last = None
 
     def close(self) -> None:
         """Have no spare any more."""
