@@ -38,9 +38,9 @@ def test_other_standard_inputs(bare: MakeBare, stdin: Any, got: str) -> None:
 
 
 def test_places_in_arguments_are_filled_once_and_other_braces_stay(bare: MakeBare, tmp_path: Path) -> None:
-    command = Command(["printf", "%s|", "{here}", "{input}", "{workspace}", "{}", "{other}"], stdin=None)
+    command = Command(["printf", "%s|", "{here}", "{input}", "{workspace}", "{}", "{ other }"], stdin=None)
     got = command(bare("{here}").trial)
-    assert got.split("|") == [str(Path(__file__).parent), "{here}", str(tmp_path / "workspace"), "{}", "{other}", ""]
+    assert got.split("|") == [str(Path(__file__).parent), "{here}", str(tmp_path / "workspace"), "{}", "{ other }", ""]
 
 
 def test_here_can_be_given(bare: MakeBare, tmp_path: Path) -> None:

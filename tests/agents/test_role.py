@@ -94,6 +94,139 @@ def test_single_messages(text: str, heard: str, broken: bool) -> None:
     assert (role_break(text, before, [Fact("code", "area 51")]) is not None) is broken
 
 
+UNLISTED = {  # questions in words that no list of ours holds
+    "loyalty_tier": ["What kind of member are you?", "What's your status with us?"],
+    "vehicle_plate": ["What's the registration of the car?", "What does the tag on your car say?"],
+    "serial_no": ["What does the sticker on the back say?", "Please read me the digits below the barcode."],
+    "gift_recipient": ["Whom is it meant for?", "Who will get it?"],
+    "claim": ["How big is the damage?", "What did the repair come to?"],
+    "insurerName": ["With which company are you insured?", "Who stands behind your policy?"],
+}
+UNLISTED_VALUES = ["Platinum Plus", "HH-KL 443", "SN-00412-B", "Mr Okafor", "312.40", "Alba Mutual"]
+
+
+def unlisted_dialogue(rng: random.Random, leak: bool) -> tuple[list[Message], list[Fact], int | None]:
+    facts = [Fact(name, value) for name, value in zip(UNLISTED, UNLISTED_VALUES, strict=True)]
+    asked = rng.sample(facts, 3)
+    held = [fact for fact in facts if fact not in asked]
+    talk = [Message("user", rng.choice(OPENINGS))]
+    for fact in asked:
+        talk.append(Message("assistant", rng.choice(UNLISTED[fact.name])))
+        talk.append(Message("user", rng.choice(TELLING).format(fact.value)))
+        talk.append(Message("assistant", "Thank you, one moment."))
+        talk.append(Message("user", rng.choice(SMALL_TALK)))
+    if not leak:
+        return talk, facts, None
+    place = rng.choice([at for at, message in enumerate(talk) if message.role == "user"])
+    told = rng.choice(held if place else facts).value
+    talk[place] = Message("user", f"{talk[place].text} {rng.choice(LEAKING).format(told)}")
+    return talk, facts, place
+
+
+def test_questions_in_unknown_words_raise_no_alarm_and_leaks_beside_their_answers_are_found() -> None:
+    rng = random.Random(7)
+    found = alarms = 0
+    for number in range(200):
+        talk, facts, place = unlisted_dialogue(rng, leak=number < 40)
+        broken = first_break(talk, facts)
+        found += place is not None and broken == place
+        alarms += place is None and broken is not None
+    assert alarms <= 8  # 5 % of 160
+    assert found >= 38
+
+
+FACTS = [
+    Fact("email", "a.b@mail.example"),
+    Fact("date_of_birth", "1979-12-01"),
+    Fact("amount_paid", "129.90"),
+    Fact("phone", "+49 171 5550123"),
+    Fact("passport_number", "P-889"),
+    Fact("bookingCode", "QX7"),
+]
+
+
+@pytest.mark.parametrize(
+    ("question", "told", "broken"),
+    [
+        ("May I have your e-mail?", "a.b@mail.example", False),
+        ("Your E-Mails, please.", "a.b at mail.example", False),
+        ("When were you born?", "1979-12-01", False),
+        ("Please confirm your birthday.", "1979-12-01", False),
+        ("How much did you pay?", "129.9", False),
+        ("What code is on the booking?", "QX7", False),
+        ("What phone number can we reach you on?", "+49 171 5550123", False),
+        ("What phone number can we reach you on?", "P-889", True),  # "number" alone means another fact here
+        ("How much did you pay?", "129.90, and my mail is a.b@mail.example", True),
+        ("Where did it happen?", "QX7", False),  # names no fact: one may be told
+        ("Where did it happen?", "QX7 and P-889", True),
+        ("Shall I book it?", "Yes. QX7.", True),  # an offer wants no fact
+        ("Would you like a refund?", "QX7", True),
+        ("Is there anything else?", "P-889", True),
+        ("What happened?", "My phone is 0171 5550123", True),
+        ("Let me look.", "I paid $129.90", True),
+    ],
+)
+def test_which_questions_ask_for_a_fact(question: str, told: str, broken: bool) -> None:
+    assert (role_break(told, [Message("assistant", question)], FACTS) is not None) is broken
+
+
+def test_phrases_that_are_given_are_the_only_ones_that_ask() -> None:
+    fact = Fact("city", "Lisbon", asked=("home town",))
+    assert role_break("Lisbon", [Message("assistant", "What's your home-town?")], [fact]) is None
+    for question in ("Which city is it?", "Where do you live?"):
+        assert role_break("Lisbon", [Message("assistant", question)], [fact]) is not None
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "text", "told"),
+    [
+        ("first_name", "May", "I may come in May.", False),
+        ("first_name", "May", "My name is May.", True),
+        ("first_name", "May", "It's May.", True),
+        ("first_name", "Will", "Will you help?", False),
+        ("pin", "7", "I waited 7 days.", False),
+        ("pin", "7", "The pin is 7.", True),
+        ("pin", "7", "7", True),
+        ("pin", "4711", "I waited 4711 seconds.", True),
+        ("order", "A1", "It's about A1 again.", True),
+        ("city", "Saint-Étienne", "I live in SAINT ETIENNE", True),
+        ("amount", "€1,250.00", "I paid 1250", True),
+        ("amount", "25.00", "I paid 2500", False),
+        ("amount", "25.00", "I paid 25,00 euros", True),
+        ("amount", "1,250", "I paid 1250.00 euros.", True),
+        ("phone", "+49 171 5550123", "call 0171/5550123", True),
+        ("phone", "+49 171 5550123", "call 0171/5550124", False),
+        ("名前", "田中", "田中です", True),
+    ],
+)
+def test_what_tells_a_fact(name: str, value: str, text: str, told: bool) -> None:
+    assert (role_break(text, [], [Fact(name, value)]) is not None) is told
+
+
+@pytest.mark.parametrize(
+    ("text", "broken"),
+    [
+        ("I am an AI engineer and my parcel is late.", False),
+        ("As an AI shop customer I love you.", False),
+        ("As an assistant professor I get a discount.", False),
+        ("I train a language model at work.", False),
+        ("I was told to act quickly.", False),
+        ("I was told to play it safe.", False),
+        ("You ignored my instructions!", False),
+        ("I'm an AI.", True),
+        ("I am an AI and can't do that", True),
+        ("As an AI language model, I can't.", True),
+        ("As an AI I can't.", True),
+        ("I'm just a language model.", True),
+        ("I'm an AI assistant", True),
+        ("I was told to act as a customer.", True),
+        ("My instructions say that I may not.", True),
+    ],
+)
+def test_who_speaks_as_a_machine(text: str, broken: bool) -> None:
+    assert (role_break(text, []) is not None) is broken
+
+
 def test_a_fact_can_name_the_words_that_ask_for_it() -> None:
     before = [Message("assistant", "Which flight are you on?")]
     assert role_break("It's AB12", before, [Fact("booking", "AB12", asked=("flight",))]) is None

@@ -7,10 +7,11 @@ who is scripted or played by a model. Each is a callable of a live trial, as eve
 from passhat.agents._command import Command
 from passhat.agents._conversation import Conversation, Dialogue, dialogue
 from passhat.agents._errors import AdapterError, AgentError, CommandFailed, HttpFailed
+from passhat.agents._facts import Fact
 from passhat.agents._http import Http
 from passhat.agents._model_user import ModelUser
 from passhat.agents._outputs import Finished
-from passhat.agents._role import Fact, role_break, stopped_early
+from passhat.agents._role import role_break, stopped_early
 from passhat.agents._steps import End, Prompt, Reload
 from passhat.facts import AgentUnavailable, SimulatorError
 

@@ -10,7 +10,18 @@ from typing import Any
 from passhat.agents._collect import collect
 from passhat.agents._errors import AdapterError, CommandFailed
 from passhat.agents._outputs import Finished, Output, checked_output, excerpt, output_of
-from passhat.agents._places import arguments, as_text, environment_of, filled, folder_here, inside, several, variables
+from passhat.agents._places import (
+    arguments,
+    as_text,
+    environment_of,
+    filled,
+    folder,
+    folder_here,
+    inside,
+    most,
+    several,
+    variables,
+)
 from passhat.agents._process import GroupedProcess, ends_with
 from passhat.facts import AgentUnavailable
 from passhat.trial import Trial
@@ -66,25 +77,25 @@ class Command:
         most_bytes: int = 10_000_000,
     ) -> None:
         self.here = folder_here(here)
-        self.args = arguments(args, "Command(args)")
+        self.args = arguments(args, "Command(args)", ("here", "workspace", "input"))
         self.__name__ = PurePosixPath(self.args[0]).name
         self._stdin = stdin
         self._output = checked_output(output)
         self._fail_on = _checked_fail_on(fail_on, () if output == "exit code" else None)
-        self._cwd = None if cwd is None else os.fspath(cwd)
+        self._cwd = None if cwd is None else folder(cwd, ("here", "workspace"))
         self._env = variables(env, "env")
         self._pass_env = several(pass_env, "pass_env")
         self._collect = tuple(_pattern(glob) for glob in several(collect, "collect"))
-        self._most = most_bytes
+        self._most = most(most_bytes)
 
     def __repr__(self) -> str:
         return f"Command({list(self.args)!r})"
 
     def __call__(self, trial: Trial) -> Any:
         """Run the command for a trial and return its output."""
-        folder = self._folder(trial)
-        done = self._run(trial, folder)
-        collect(trial, folder, self._collect)
+        where = self._folder(trial)
+        done = self._run(trial, where)
+        collect(trial, where, self._collect)
         if self._failed(done):
             raise CommandFailed(f"{self.__name__} {_ending(done.exit_code)}{_last_words(done)}", done.exit_code)
         return output_of(done, self._output)

@@ -6,11 +6,12 @@ import asyncio
 import contextlib
 import copy
 import inspect
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
 from passhat.agents._errors import AdapterError, AgentError
+from passhat.agents._places import callable_or_none, several
 from passhat.agents._steps import (
     Computed,
     Done,
@@ -58,7 +59,8 @@ class Conversation:
     The conversation ends when the user ends it, when ``stop(trial, reply)`` is true, or after ``turns`` messages of
     the user. The output is the agent's last reply, or ``output(dialogue)``; everything said is in the transcript, see
     `dialogue`. A user that breaks its role, or ends while the agent waits for its answer (see `stopped_early`), raises
-    `SimulatorError`: the trial is then a *simulator_error*. ``done(trial)`` says whether what the task asks for is
+    `SimulatorError`: the trial is then a *simulator_error*, which runs again where this object is the suite's agent,
+    and not where a function of yours calls it. ``done(trial)`` says whether what the task asks for is
     there, so that the user may end; a `ModelUser` has its own.
 
     >>> from passhat import evaluate
@@ -66,6 +68,8 @@ class Conversation:
     >>> evaluate([{"id": "t", "input": "", "expected": "BYE"}], agent, k=1).pass_at_1
     1.0
     """
+
+    simulates_a_user = True  # for a runner: this agent's trials have a user that may be at fault
 
     def __new__(cls, agent: Callable[..., Any], *args: Any, **options: Any) -> Conversation:
         """One whose call is async for an async agent: a runner then opens its environment on the agent's loop."""
@@ -88,21 +92,27 @@ class Conversation:
         if not self._talks and (not _takes(agent, 1) or inspect.iscoroutinefunction(agent)):
             raise AdapterError(f"agent {self.__name__}: must be agent(trial, message), or a plain factory agent(trial)")
         self._user = steps_of(user, "user") if isinstance(user, str | list | tuple) else user
-        if self._talks and isinstance(self._user, tuple) and any(isinstance(step, Reload) for step in self._user):
-            raise AdapterError(f"user: agent {self.__name__} can't be reloaded; give a factory agent(trial)")
-        if turns < 1:
-            raise AdapterError(f"turns={turns!r}: must be at least 1")
+        if self._user is not None and not isinstance(self._user, tuple) and not _may_talk(self._user):
+            raise AdapterError(f"user={user!r:.100}: must be messages, a function user(trial, heard), or a ModelUser")
+        if isinstance(self._user, tuple):
+            self._refuse_reloads(self._user, "user")
+        if not isinstance(turns, int) or isinstance(turns, bool) or turns < 1:
+            raise AdapterError(f"turns={turns!r}: must be a whole number, at least 1")
+        for name, function in (("stop", stop), ("done", done), ("output", output)):
+            callable_or_none(function, name)
         if done is not None and hasattr(self._user, "begin"):
             raise AdapterError("done: this user takes part by a role of its own; give done= to it")
         self._done = done
-        self._turns, self._stop, self._output, self.hidden = turns, stop, output, frozenset(hidden)
+        self._turns, self._stop, self._output = turns, stop, output
+        self.hidden = frozenset(several(hidden, "hidden"))
 
     def __call__(self, trial: Trial) -> Any:
         """Have the conversation; an awaitable when the agent is async."""
         return self._begin(trial)
 
     def _begin(self, trial: Trial) -> Any:
-        speaker = self._speaker(trial)
+        with _of_the_user():
+            speaker = self._speaker(trial)
         party = _Party(self._agent, self._talks, self._inner(trial))
         play = self._play(trial, party, speaker)
         return _drive_async(play) if party.asynchronous else _drive(play)
@@ -110,16 +120,23 @@ class Conversation:
     def _speaker(self, trial: Trial) -> Speaker:
         user = self._user
         if user is None:
+            where = f"input of task {trial.task_id!r}"
             try:
-                return Written(steps_of(trial.input, f"input of task {trial.task_id!r}"), trial, self._done)
+                steps = steps_of(trial.input, where)
+                self._refuse_reloads(steps, where)
             except AdapterError as error:
                 raise SimulatorError(str(error)) from None
+            return Written(steps, trial, self._done)
         if isinstance(user, tuple):
             return Written(cast(tuple[Prompt | Reload, ...], user), trial, self._done)
         begin = getattr(user, "begin", None)
         if begin is not None:
             return cast(Speaker, begin(trial))
         return Computed(cast(Callable[..., Any], user), trial, self._done)
+
+    def _refuse_reloads(self, steps: Sequence[Any], where: str) -> None:
+        if self._talks and any(isinstance(step, Reload) for step in steps):
+            raise AdapterError(f"{where}: agent {self.__name__} can't be reloaded; give a factory agent(trial)")
 
     def _inner(self, trial: Trial) -> Trial:
         inner = copy.copy(trial)
@@ -149,15 +166,25 @@ class Conversation:
                 return step.state
             trial.check()
             _say(trial, heard, "user", step.text)
-            reply = yield _Work(lambda text=step.text: party.reply(text))  # type: ignore[misc]
+            with _of_the_agent(self.__name__):
+                reply = yield _Work(lambda text=step.text: party.reply(text))  # type: ignore[misc]
             if reply is None:
                 return "agent ended"
             if not isinstance(reply, str):
                 raise AgentError(f"agent {self.__name__} replied with {reply!r:.100}: a reply is text, or None to end")
             _say(trial, heard, "assistant", reply)
-            if self._stop is not None and self._stop(trial, reply):
+            if self._stops(trial, reply):
                 return "stopped"
         return "turns"
+
+    def _stops(self, trial: Trial, reply: str) -> bool:
+        """Whether the stop rule ends it; what goes wrong in the rule isn't the agent's fault."""
+        try:
+            return self._stop is not None and bool(self._stop(trial, reply))
+        except SimulatorError:
+            raise
+        except Exception as error:
+            raise SimulatorError(f"stop= of the conversation raised {type(error).__name__}: {error}") from error
 
 
 class _AsyncConversation(Conversation):
@@ -179,9 +206,29 @@ _Play = Generator[_Work, Any, Any]
 
 
 def _next(speaker: Speaker, heard: list[Message]) -> _Play:
-    step = yield _Work(lambda: speaker.next(tuple(heard)), speaker.waits)
-    speaker.check(step, tuple(heard))
+    with _of_the_user():
+        step = yield _Work(lambda: speaker.next(tuple(heard)), speaker.waits)
+        speaker.check(step, tuple(heard))
     return step
+
+
+@contextlib.contextmanager
+def _of_the_user() -> Iterator[None]:
+    """What the simulated user raises is known by its mark."""
+    try:
+        yield
+    except SimulatorError as error:
+        error.of_a_user = True
+        raise
+
+
+@contextlib.contextmanager
+def _of_the_agent(name: str) -> Iterator[None]:
+    """The agent can't speak for the user."""
+    try:
+        yield
+    except SimulatorError as error:
+        raise AgentError(f"agent {name} raised {type(error).__name__}: {error}") from error
 
 
 def _drive(play: _Play) -> Any:
@@ -224,6 +271,7 @@ class _Party:
 
     def __init__(self, agent: Callable[..., Any], talks: bool, trial: Trial) -> None:
         self._agent, self._talks, self._trial = agent, talks, trial
+        self._name = getattr(agent, "__name__", type(agent).__name__)
         self._held = contextlib.ExitStack()
         self._object: Any = None
         if not talks:
@@ -238,7 +286,12 @@ class _Party:
     def reload(self) -> Any:
         """Load the agent anew."""
         if self._talks:
-            raise SimulatorError("a reload step is for an agent that is made by a factory agent(trial)")
+            with _of_the_user():
+                raise SimulatorError("a reload step is for an agent that is made by a factory agent(trial)")
+        with _of_the_agent(self._name):
+            return self._reloaded()
+
+    def _reloaded(self) -> Any:
         reload = getattr(self._object, "reload", None)
         if reload is not None:
             return reload()
@@ -251,7 +304,8 @@ class _Party:
         self._held.close()
 
     def _make(self) -> Any:
-        made = self._agent(self._trial)
+        with _of_the_agent(self._name):
+            made = self._agent(self._trial)
         if hasattr(type(made), "__enter__"):
             made = self._held.enter_context(made)
         if not callable(getattr(made, "reply", None)):
@@ -273,6 +327,11 @@ def dialogue(told: Any) -> tuple[Message, ...]:
         for event in transcript.events
         if isinstance(event, AgentEvent) and event.kind == "conversation" and event.name in ("user", "assistant")
     )
+
+
+def _may_talk(user: Any) -> bool:
+    """Whether it can be a user: something that begins conversations, or a function of a trial and what was heard."""
+    return callable(getattr(user, "begin", None)) or _takes(user, 2)
 
 
 def _is_async(function: Any) -> bool:

@@ -13,7 +13,18 @@ from passhat.agents._command import task_input
 from passhat.agents._errors import AdapterError, HttpFailed
 from passhat.agents._exchange import Answer, Exchange, NoAnswer, NoConnection, checked_url
 from passhat.agents._outputs import excerpt
-from passhat.agents._places import arguments, as_text, filled, folder_here, several, variables
+from passhat.agents._places import (
+    arguments,
+    as_text,
+    callable_or_none,
+    checked_text,
+    filled,
+    folder_here,
+    is_number,
+    most,
+    several,
+    variables,
+)
 from passhat.agents._server import answers_well, free_port, listens, serving
 from passhat.facts import AgentUnavailable
 from passhat.trial import Trial
@@ -65,18 +76,27 @@ class Http:
         self.here = folder_here(here)
         self.url = checked_url(url, "url")
         self._body, self._output = body, output
-        self._method = method.upper()
+        self._method = checked_text(method, "method").upper()
         self._headers = variables(headers, "headers")
         self._propagate = variables(propagate, "propagate")
-        self._server = None if server is None else arguments(server, "server")
+        self._server = None if server is None else arguments(server, "server", ("here", "workspace", "port"))
         self._ready, self._ready_seconds = ready, ready_seconds
         self._env = variables(env, "env")
         self._pass_env = several(pass_env, "pass_env")
-        self._most = most_bytes
+        self._most = most(most_bytes)
         self.__name__ = (urlsplit(url).hostname or "http") if server is None else PurePosixPath(str(server[0])).name
         self._check()
 
     def _check(self) -> None:
+        if not callable(self._body):
+            raise AdapterError(
+                f"body={self._body!r:.100}: must be a function of the trial; lambda trial: … for a value"
+            )
+        callable_or_none(self._output, "output")
+        if not (is_number(self._ready_seconds) and self._ready_seconds > 0):
+            raise AdapterError(f"ready_seconds={self._ready_seconds!r}: must be a number above 0")
+        if self._ready is not None:
+            checked_text(self._ready, "ready")
         placed = "{port}" in self.url
         if placed and self._server is None:
             raise AdapterError(f"url={self.url!r}: {{port}} is that of server=[…], which isn't given")

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 from passhat.agents._errors import AdapterError
 from passhat.agents._exchange import Exchange, NoAnswer, NoConnection, checked_url
+from passhat.agents._facts import Fact
 from passhat.agents._outputs import excerpt
-from passhat.agents._role import Fact, role_break, stopped_early
+from passhat.agents._places import callable_or_none, checked_text, is_number
+from passhat.agents._role import role_break, stopped_early
 from passhat.agents._steps import End, Prompt, Step, reached
 from passhat.facts import Message, SimulatorError, Usage
 from passhat.trial import Trial
@@ -18,8 +21,10 @@ _ENDS = {"###SATISFIED###": "satisfied", "###GIVE UP###": "gave up"}
 _MOST = 10_000_000  # bytes of an answer
 _BEGIN = "(The conversation begins now: write your first message.)"
 
+T = TypeVar("T")
 Text = str | Callable[[Trial], str]
-Facts = Sequence[Fact] | Mapping[str, str] | Callable[[Trial], Sequence[Fact] | Mapping[str, str]]
+Known = Sequence[Fact] | Mapping[str, str | float]
+Facts = Known | Callable[[Trial], Known]
 
 
 class ModelUser:
@@ -31,7 +36,8 @@ class ModelUser:
     ``stop`` says in words when the user is satisfied; ``done(trial)`` looks whether what the task asks for is there.
 
     Whatever it says is checked: see `role_break` and `stopped_early`. A break, and a model that doesn't answer, raise
-    `SimulatorError`: such a trial says nothing about the agent.
+    `SimulatorError`: such a trial says nothing about the agent. So do functions of the trial that raise, or return no
+    such thing. Raises `AdapterError` for arguments that make no sense.
     """
 
     def __init__(
@@ -49,8 +55,21 @@ class ModelUser:
         seconds: float = 60.0,
     ) -> None:
         self.url = checked_url(base_url, "base_url").rstrip("/") + "/chat/completions"
-        if not 0 <= temperature <= 2:
-            raise AdapterError(f"temperature={temperature!r}: must be from 0 to 2")
+        if not (is_number(temperature) and 0 <= temperature <= 2):
+            raise AdapterError(f"temperature={temperature!r}: must be a number from 0 to 2")
+        if not (is_number(seconds) and 0 < seconds < math.inf):
+            raise AdapterError(f"seconds={seconds!r}: must be a number above 0")
+        if not isinstance(api_key, str) or not api_key or not api_key.isascii() or not api_key.isprintable():
+            kind = f"not {type(api_key).__name__}" if not isinstance(api_key, str) else "without line breaks"
+            raise AdapterError(f"api_key: must be text, {kind}; an endpoint that wants none takes any, such as 'none'")
+        for name, value in (("model", model), ("stop", stop)):
+            checked_text(value, name)
+        for name, told in (("persona", persona), ("goal", goal)):
+            if not callable(told):
+                checked_text(told, name)
+        callable_or_none(done, "done")
+        if not callable(facts):
+            known(facts)
         self.model, self.temperature, self.seconds = model, temperature, seconds
         self.persona, self.goal, self.facts, self.stop, self.done = persona, goal, facts, stop, done
         self._key = api_key
@@ -92,8 +111,10 @@ class ModelSpeaker:
     def __init__(self, user: ModelUser, trial: Trial) -> None:
         self._user = user
         self._trial = trial
-        self._facts = _facts(user.facts, trial)
-        self._system = _instructions(_text(user.persona, trial), _text(user.goal, trial), self._facts, user.stop)
+        self._facts = _of(user.facts, "facts", trial, known)
+        persona = _of(user.persona, "persona", trial, lambda text: checked_text(text, "persona"))
+        goal = _of(user.goal, "goal", trial, lambda text: checked_text(text, "goal"))
+        self._system = _instructions(persona, goal, self._facts, user.stop)
         self._spent: list[Usage] = []
         self._last = ""
 
@@ -147,18 +168,27 @@ def _usage(value: Any) -> Usage:
     return Usage(1, known["prompt_tokens"], None, known["completion_tokens"])
 
 
-def _text(value: Text, trial: Trial) -> str:
-    found = value(trial) if callable(value) else value
-    if not isinstance(found, str) or not found.strip():
-        raise SimulatorError(f"the simulated user's persona and goal must be text, not {found!r:.100}")
-    return found
+def _of(value: Any, name: str, trial: Trial, check: Callable[[Any], T]) -> T:
+    """What a value, or a function of the trial, comes to; whatever goes wrong in it isn't the agent's fault."""
+    try:
+        return check(value(trial) if callable(value) else value)
+    except SimulatorError:
+        raise
+    except AdapterError as error:
+        raise SimulatorError(f"{name}= of the simulated user: {error}") from None
+    except Exception as error:
+        raise SimulatorError(f"{name}= of the simulated user raised {type(error).__name__}: {error}") from error
 
 
-def _facts(value: Facts, trial: Trial) -> tuple[Fact, ...]:
-    found = value(trial) if callable(value) else value
-    if isinstance(found, Mapping):
-        return tuple(Fact(str(name), str(text)) for name, text in found.items())
-    return tuple(found)
+def known(value: Any) -> tuple[Fact, ...]:
+    """Checked facts."""
+    if isinstance(value, Mapping):
+        return tuple(Fact(name, told) for name, told in value.items())
+    if not isinstance(value, list | tuple) or not all(isinstance(each, Fact) for each in value):
+        raise AdapterError(
+            f"facts={value!r:.100}: must be a list of Fact(name, value), or a mapping of names to values"
+        )
+    return tuple(value)
 
 
 def _instructions(persona: str, goal: str, facts: Sequence[Fact], stop: str) -> str:

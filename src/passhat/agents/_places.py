@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import difflib
 import os
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -58,24 +60,86 @@ def several(value: Sequence[str], field: str) -> tuple[str, ...]:
     """A list of text, not one text."""
     if isinstance(value, str):
         raise AdapterError(f"{field}={value!r}: must be a list; write {field}=[{value!r}]")
+    if not isinstance(value, Collection) or not all(isinstance(item, str) for item in value):
+        raise AdapterError(f"{field}={value!r:.100}: must be a list of text")
     return tuple(value)
+
+
+def is_number(value: Any) -> bool:
+    """An int or float; no bool."""
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def checked_text(value: Any, field: str) -> str:
+    """A text that isn't blank."""
+    if not isinstance(value, str) or not value.strip():
+        raise AdapterError(f"{field}={value!r:.100}: must be a text that isn't blank")
+    return value
+
+
+def callable_or_none(value: Any, field: str) -> None:
+    """Refuse what is neither a function nor None."""
+    if value is not None and not callable(value):
+        raise AdapterError(f"{field}={value!r:.100}: must be a function, or None")
+
+
+def most(value: Any) -> int:
+    """A checked bound of bytes."""
+    if not isinstance(value, int) or isinstance(value, bool) or value < 1:
+        raise AdapterError(f"most_bytes={value!r}: must be a whole number, 1 or more")
+    return value
 
 
 def variables(value: Mapping[str, str] | None, field: str) -> dict[str, str]:
     """Checked names and values of environment variables or headers."""
+    if value is not None and not isinstance(value, Mapping):
+        raise AdapterError(f"{field}={value!r:.100}: must be a mapping of names to text")
     for name, text in (value or {}).items():
         if not isinstance(name, str) or not name or "=" in name or not isinstance(text, str):
             raise AdapterError(f"{field}: {name!r}: {text!r} must be a name and a text; write numbers as text")
     return dict(value or {})
 
 
-def arguments(value: Sequence[str | os.PathLike[str]], field: str) -> tuple[str, ...]:
-    """A checked command line."""
+def arguments(value: Sequence[str | os.PathLike[str]], field: str, places: Sequence[str]) -> tuple[str, ...]:
+    """A checked command line, in which only the named places stand."""
     if isinstance(value, str | bytes):
         raise AdapterError(f"{field}={value!r}: must be a list of arguments; for a shell: ['sh', '-c', {value!r}]")
-    found = tuple(os.fspath(argument) for argument in value)
+    given = list(value) if isinstance(value, Sequence) else [value]
+    found = tuple(os.fspath(each) if isinstance(each, os.PathLike) else each for each in given)
     if not found or not all(isinstance(argument, str) for argument in found) or not found[0]:
-        raise AdapterError(f"{field}={list(value)!r}: must be a list of text, the program first")
+        raise AdapterError(f"{field}={value!r:.100}: must be a list of text, the program first; write numbers as text")
+    for argument in found:
+        no_other_places(argument, field, places)
+    return found
+
+
+def no_other_places(text: str, field: str, places: Sequence[str]) -> None:
+    """Refuse a place that isn't there, most likely misspelt.
+
+    In an argument with blanks, which may be a program (awk, jq) or a text, only what looks like one of the places.
+
+    >>> no_other_places("print {sum}", "args", ["here"]); no_other_places("${HOME}", "args", ["here"])
+    >>> no_other_places("{heer}/agent.sh", "args", ["here"])
+    Traceback (most recent call last):
+        ...
+    passhat.agents._errors.AdapterError: args: '{heer}/agent.sh': there is no place {heer}; did you mean {here}?
+    """
+    for name in re.findall(r"(?<![${])\{([A-Za-z_]\w*)\}", text):
+        near = difflib.get_close_matches(name.lower(), places, n=1, cutoff=0.7)
+        if name in places or (not near and re.search(r"\s", text)):
+            continue
+        known = ", ".join(f"{{{each}}}" for each in places)
+        hint = f"; did you mean {{{near[0]}}}?" if near else f": the places are {known}"
+        meant = "" if near else f"; for braces that are meant, put blanks inside: {{ {name} }}"
+        raise AdapterError(f"{field}: {text!r:.100}: there is no place {{{name}}}{hint}{meant}")
+
+
+def folder(value: str | os.PathLike[str], places: Sequence[str]) -> str:
+    """A checked folder to run in."""
+    if not isinstance(value, str | os.PathLike):
+        raise AdapterError(f"cwd={value!r:.100}: must be the path of a folder")
+    found = os.fspath(value)
+    no_other_places(found, "cwd", places)
     return found
 
 

@@ -4,33 +4,26 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 
+from passhat.agents._facts import Fact, asked_by, asks_vaguely, sentences, tells, words
 from passhat.facts import Message
 
-
-@dataclass(frozen=True)
-class Fact:
-    """Something that the user tells only when asked for it.
-
-    ``asked`` are words or phrases by which the agent asks for it; by default each word of the name that has more than
-    two letters. A question for details, or to verify who the user is, asks for every fact.
-    """
-
-    name: str
-    value: str
-    asked: tuple[str, ...] = ()
+_NO_TRADE = (
+    r"(?=\s*(?:[^\w\s]|$)|\s+(?:and|or|so|here|not|i|that|who|which|made|trained|built|developed|created|designed"
+)
+_NO_TRADE += (
+    r"|playing|simulating|pretending|without|by|from|(?:language )?model|assistant|agent|chatbot|bot|system)\b)"
+)
 
 
-_ANY_FACT = ("details", "information", "info", "verify", "identify", "identity")
-_REQUESTS = {
-    *("please", "provide", "need", "require", "tell", "give", "share", "confirm", "send", "enter", "state", "specify"),
-    *("what", "which", "who", "when", "where", "how", "could", "can", "may", "must", "name"),
-}
 _MACHINE = re.compile(
-    r"\bas an? (ai|artificial intelligence|language model|assistant)\b|\b(large )?language model\b"
-    r"|\bi('m| am) (an? )?(ai|chatbot|virtual assistant|simulat\w*)\b|\bsimulated user\b|\bsystem prompt\b"
-    r"|\bmy (hidden |secret )?(instructions|persona|role-?play)\b|\bi was (told|instructed) to (play|act|pretend)",
+    rf"\bas an? (ai|artificial intelligence|(large )?language model|(ai |virtual )?assistant|chatbot){_NO_TRADE}"
+    rf"|\bi(['’]m| am) (just |only )?(an? )?(ai|artificial intelligence|(large )?language model|chatbot){_NO_TRADE}"
+    rf"|\bi(['’]m| am) (just |only )?an? (virtual|ai) assistant{_NO_TRADE}"
+    r"|\bi(['’]m| am) (only |just )?(simulat(ed|ing)|a simulat(ed|ion|or))\b|\bsimulated user\b|\bmy system prompt\b"
+    r"|\bmy (hidden |secret )?(persona|role-?play)\b|\bmy (hidden|secret) instructions\b"
+    r"|\bmy instructions (say|are|tell|were|don['’]t|do not)\b|\b(by|to|in) my instructions\b"
+    r"|\bi was (told|instructed) to (play|act as|act like|pretend to be|pretend that)\b(?! (it|safe|along))",
     re.IGNORECASE,
 )
 _SERVING = re.compile(
@@ -58,8 +51,6 @@ _PROMISE = re.compile(
     r"\b(i'll|i will|i'm going to|i am going to|let me|one moment|please wait|hold on|give me a (moment|second))\b",
     re.IGNORECASE,
 )
-_SENTENCE = re.compile(r"[^.?!\n]+[.?!\n]*")
-_WORD = re.compile(r"[^\W_]+")
 _ECHO = 40  # characters: shorter sentences may be repeated by chance
 
 
@@ -79,13 +70,27 @@ def role_break(text: str, heard: Sequence[Message], facts: Iterable[Fact] = ()) 
     if found := _SERVING.search(text):
         return f"it spoke as the agent: {found.group()!r}"
     replies = [message.text for message in heard if message.role == "assistant"]
-    if replies and len(text.strip()) >= _ECHO and _words(text) == _words(replies[-1]):
+    if replies and len(text.strip()) >= _ECHO and words(text) == words(replies[-1]):
         return "it repeated the agent's message"
-    told = {fact.name for message in heard if message.role == "user" for fact in facts if _tells(message.text, fact)}
-    for fact in facts:
-        if fact.name not in told and _tells(text, fact) and not any(_asks(reply, fact) for reply in replies):
-            return f"it told the fact {fact.name!r} before it was asked for it"
-    return None
+    return _leak(text, heard, replies, tuple(facts))
+
+
+def _leak(text: str, heard: Sequence[Message], replies: Sequence[str], facts: Sequence[Fact]) -> str | None:
+    """What was told unasked. After a question that names no fact, one may be told: which one it meant isn't known."""
+    known = {fact.name for message in heard if message.role == "user" for fact in facts if tells(message.text, fact)}
+    new = [fact for fact in facts if fact.name not in known and tells(text, fact)]
+    if not new:
+        return None
+    asked = {name for reply in replies for name in asked_by(reply, facts)}
+    leaked = [fact for fact in new if fact.name not in asked]
+    open_ = [fact for fact in leaked if not fact.asked]
+    if len(open_) == 1 and replies and asks_vaguely(replies[-1], facts):
+        leaked.remove(open_[0])
+    if not leaked:
+        return None
+    if len(leaked) == 1:
+        return f"it told the fact {leaked[0].name!r} before it was asked for it"
+    return f"it told the facts {', '.join(repr(fact.name) for fact in leaked)} before it was asked for them"
 
 
 def stopped_early(state: str, heard: Sequence[Message], done: bool | None) -> str | None:
@@ -107,9 +112,9 @@ def stopped_early(state: str, heard: Sequence[Message], done: bool | None) -> st
         return "it ended before the agent said anything"
     if done:
         return None
-    last = _sentences(replies[-1])
-    before = {tuple(_words(each)) for reply in replies[:-1] for each in _sentences(reply)}
-    new = [each for each in last if state == "satisfied" or tuple(_words(each)) not in before]
+    last = sentences(replies[-1])
+    before = {tuple(words(each)) for reply in replies[:-1] for each in sentences(reply)}
+    new = [each for each in last if state == "satisfied" or tuple(words(each)) not in before]
     asks = [each for each in new if _waits(each, is_last=each is last[-1]) and not _quotes(each, heard)]
     if asks:
         return f"it ended while the agent waited for an answer: {asks[-1]!r:.100}"
@@ -117,10 +122,6 @@ def stopped_early(state: str, heard: Sequence[Message], done: bool | None) -> st
         promises = _PROMISE.search(last[-1]) and not _NOT_A_QUESTION.search(last[-1])
         return f"it ended while the agent was about to act: {last[-1]!r:.100}" if promises else None
     return None
-
-
-def _sentences(text: str) -> list[str]:
-    return [part.strip() for part in _SENTENCE.findall(text) if _WORD.search(part)]
 
 
 def _waits(sentence: str, *, is_last: bool) -> bool:
@@ -134,39 +135,6 @@ def _waits(sentence: str, *, is_last: bool) -> bool:
 
 def _quotes(sentence: str, heard: Sequence[Message]) -> bool:
     """Whether a sentence of the agent only says again what the user asked."""
-    words = _words(sentence)
-    asked = (each for message in heard if message.role == "user" for each in _sentences(message.text) if "?" in each)
-    return any(words[-len(each) :] == each for each in map(_words, asked))
-
-
-def _words(text: str) -> list[str]:
-    return _WORD.findall(text.casefold())
-
-
-def _tells(text: str, fact: Fact) -> bool:
-    """Whether a run of whole words, joined, is the value: ``41 11`` tells ``41-11``, ``far east`` doesn't ``area``."""
-    wanted = "".join(_words(fact.value))
-    words = _words(text)
-    for first in range(len(words)):
-        joined = ""
-        for word in words[first:]:
-            joined += word
-            if joined == wanted:
-                return bool(wanted)
-            if not wanted.startswith(joined):
-                break
-    return False
-
-
-def _asks(reply: str, fact: Fact) -> bool:
-    by_name = [word for word in _words(fact.name.replace("_", " ")) if len(word) > 2] or [fact.name]
-    phrases = [_words(phrase) for phrase in (*(fact.asked or by_name), *_ANY_FACT)]
-    for sentence in _SENTENCE.findall(reply):
-        words = [word.removesuffix("s") for word in _words(sentence)]
-        if "?" not in sentence and not _REQUESTS & set(_words(sentence)):
-            continue
-        for phrase in phrases:
-            stems = [word.removesuffix("s") for word in phrase]
-            if any(words[at : at + len(stems)] == stems for at in range(len(words) - len(stems) + 1)):
-                return True
-    return False
+    told = words(sentence)
+    asked = (each for message in heard if message.role == "user" for each in sentences(message.text) if "?" in each)
+    return any(told[-len(each) :] == each for each in map(words, asked))

@@ -14,9 +14,13 @@ from passhat.trial import Trial
 
 @dataclass(frozen=True)
 class Prompt:
-    """The user says something."""
+    """The user says something. Raises `AdapterError` for what isn't text, or is blank."""
 
     text: str
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.text, str) or not self.text.strip():
+            raise AdapterError(f"Prompt({self.text!r:.100}): must be a text that isn't blank")
 
 
 @dataclass(frozen=True)
@@ -26,9 +30,16 @@ class Reload:
 
 @dataclass(frozen=True)
 class End:
-    """The user ends the conversation, and how: "satisfied", "gave up", "script over", "user ended"."""
+    """The user ends the conversation, and how: "satisfied", "gave up", "script over", "user ended".
+
+    Raises `AdapterError` for what isn't text, or is blank.
+    """
 
     state: str
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.state, str) or not self.state.strip():
+            raise AdapterError(f"End({self.state!r:.100}): must say in words how it ends, such as 'satisfied'")
 
 
 Step = Prompt | Reload | End
