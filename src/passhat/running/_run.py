@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from passhat.running._job import Job
     from passhat.suite import Suite
 
+_STEP = 0.2  # seconds after which a Ctrl-C that a wait missed is seen
 _AT_ONCE = 1.0  # seconds within which a run that is interrupted ends without a word
 
 
@@ -152,13 +153,19 @@ def on_thread(go: Callable[[], Coroutine[Any, Any, Any]], interrupt: Callable[[]
     interrupted = False
     try:
         threading.Thread(target=work, name="passhat-run", daemon=True).start()
-        over.wait()
+        _wait(over)
     except KeyboardInterrupt:
         interrupted = True
         interrupt()
         if not over.wait(_AT_ONCE):
             sys.stderr.write("\npasshat: stopping what runs; press Ctrl-C again to leave at once\n")
-        over.wait()  # a second Ctrl-C ends this wait: the run stays as a kill would leave it, resumable
+        _wait(over)  # a second Ctrl-C ends this wait: the run stays as a kill would leave it, resumable
     if raised:
         raise raised[0]
     return interrupted
+
+
+def _wait(over: threading.Event) -> None:
+    """Wait in steps: a signal in the moment before a wait begins doesn't end it, and is looked at after the step."""
+    while not over.wait(_STEP):
+        pass
