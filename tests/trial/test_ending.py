@@ -50,10 +50,17 @@ def test_output_and_events_of_adapters_are_in_the_transcript_with_their_author(t
     assert (printed.author, file.author) == ("seen", "file")
 
 
+def of_a_user() -> SimulatorError:
+    error = SimulatorError("role")
+    error.of_a_user = True
+    return error
+
+
 @pytest.mark.parametrize(
     ("error", "status"),
     [
-        (SimulatorError("role"), Status.SIMULATOR_ERROR),
+        (of_a_user(), Status.SIMULATOR_ERROR),
+        (SimulatorError("so the agent says"), Status.AGENT_ERROR),
         (AgentUnavailable("no program"), Status.ENVIRONMENT_ERROR),
         (ValueError("bug"), Status.AGENT_ERROR),
     ],
@@ -69,5 +76,5 @@ def test_who_is_blamed_for_what_was_raised(error: Exception, status: Status) -> 
 
 def test_the_simulated_users_fault_is_not_the_providers() -> None:
     provider = ErrorInfo("provider", "503")
-    raised = error_info("raised", SimulatorError("role"))
+    raised = error_info("raised", of_a_user())
     assert status_of(limit=None, provider=provider, late=None, raised=raised)[0] is Status.SIMULATOR_ERROR

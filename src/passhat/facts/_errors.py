@@ -19,4 +19,10 @@ class AgentUnavailable(PasshatError):
 
 
 class SimulatorError(PasshatError):
-    """The simulated user broke its role, so the trial says nothing about the agent. It ends as *simulator_error*."""
+    """The simulated user broke its role, so the trial says nothing about the agent. It ends as *simulator_error*.
+
+    That is believed of the user of a `passhat.agents.Conversation`, which sets ``of_a_user``. An agent that raises it
+    by itself has failed, as with any other exception.
+    """
+
+    of_a_user = False

@@ -168,7 +168,9 @@ class ForkServer:
                 if isinstance(self._process, PortableServer):
                     raise
                 slot = await (await self._restart()).slot()
-            self._slots = [old for old in self._slots if old.alive]
+            for old in [old for old in self._slots if not old.alive]:
+                self._slots.remove(old)
+                await old.close()
             self._slots.append(slot)
             return slot
 

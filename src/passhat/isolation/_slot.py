@@ -74,6 +74,9 @@ class Slot:
                 self._watchdog.cancel()
         if self._failure is not None:
             raise self._failure
+        if ended.error is not None and ended.error.kind == "setup":  # the cause may be in the supervisor: have another
+            self._spoiled = True
+            self._line.close()
         if ended.kind == "lost":
             self._spoiled = True
             if not ended.survivors and await self._settle():

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from passhat.running._regraded import Regraded
     from passhat.running._run import Run
 
-_NOT_THE_AGENT = {AgentUnavailable: "environment", SimulatorError: "simulator"}
-
 
 class RunError(PasshatError, ValueError):
     """A run that can't start as it was asked for; the message names the value and the way out."""
@@ -64,8 +62,15 @@ class RegradeInterrupted(KeyboardInterrupt):
 def error_info(kind: str, error: BaseException) -> ErrorInfo:
     """An exception as it is stored: message and the last frames of its traceback, both bounded.
 
-    What an agent's adapter raises because of somebody else has a kind of its own, "environment" or "simulator".
+    What an agent's adapter raises because of somebody else has a kind of its own, "environment" or "simulator"; the
+    latter only what a `passhat.agents.Conversation` says of its user.
     """
     if kind == "raised":
-        kind = next((other for blamed, other in _NOT_THE_AGENT.items() if isinstance(error, blamed)), kind)
+        kind = _blamed(error)
     return ErrorInfo(kind, message_of(error), type(error).__name__, traceback_of(error))
+
+
+def _blamed(error: BaseException) -> str:
+    if isinstance(error, AgentUnavailable):
+        return "environment"
+    return "simulator" if isinstance(error, SimulatorError) and error.of_a_user else "raised"

@@ -20,7 +20,7 @@ from passhat.running._grading import FinalState
 from passhat.running._output import TooLarge, checked_output
 from passhat.running._plan import PlannedTrial
 from passhat.running._session import limit_reached, model_that_answered, open_session, unused_notes
-from passhat.running._verdict import is_graded, status_of
+from passhat.running._verdict import is_graded, may_run_again, status_of
 from passhat.running._workspaces import Unfit, seal, snapshot
 from passhat.trial import Recorder, Trial, Workspace, open_environment, recorder_here, service_variables
 
@@ -244,7 +244,7 @@ class InlineTrial:
             workspace=made,
             diff=final.diff if self.world.graders else None,
             final=final,
-            again=not (begun and status is Status.ENVIRONMENT_ERROR),  # a failure must not become another try
+            again=may_run_again(status, self.agent, begun=begun),
             release=self._release,
         )
 

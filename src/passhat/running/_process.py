@@ -96,9 +96,7 @@ class ProcessExecutor:
 
     async def act(self, planned: PlannedTrial) -> Acted:
         """Run the agent of a trial once; when this returns, everything that it started is gone."""
-        trial = ProcessTrial(
-            self._world, planned, self._new_folder, self._suite, self._variables, guarded=self.report.guard
-        )
+        trial = ProcessTrial(self._world, planned, self._new_folder, self._suite, self._variables)
         try:
             ended = await self._server.run("act", trial.job(), trial.hear)
         except IsolationError as error:

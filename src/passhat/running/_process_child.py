@@ -220,14 +220,13 @@ class Attempt:
         try:
             output = self._call(agent)
         except BaseException as error:
-            return Done(None, error_info("raised", error), self.recorder.now())
-        seconds = self.recorder.now()
+            return Done(None, error_info("raised", error))
         try:
-            return Done(checked(output, self.order.output_bytes), None, seconds)
+            return Done(checked(output, self.order.output_bytes))
         except TooLarge as large:
-            return Done(None, ErrorInfo("output_bytes", str(large)), seconds)
+            return Done(None, ErrorInfo("output_bytes", str(large)))
         except BaseException as error:
-            return Done(None, error_info("output", error), seconds)
+            return Done(None, error_info("output", error))
 
     def _tear_down(self, agent: Callable[..., Any]) -> None:
         try:

@@ -96,11 +96,11 @@ class Unready(msgspec.Struct, frozen=True, tag="unready"):
 
 
 class Done(msgspec.Struct, frozen=True, tag="done"):
-    """The agent returned or raised. The error's kind is "raised", "output" or "output_bytes"."""
+    """The agent returned or raised. The error's kind is "raised", "output", "output_bytes", "environment" or
+    "simulator"."""
 
     output: Any = None
     error: ErrorInfo | None = None
-    seconds: float = 0.0
 
 
 class Torn(msgspec.Struct, frozen=True, tag="torn"):

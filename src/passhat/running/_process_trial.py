@@ -35,7 +35,7 @@ from passhat.running._process_orders import (
 )
 from passhat.running._process_place import TrialFolder, sealed
 from passhat.running._session import limit_reached, model_that_answered, open_session, unused_notes
-from passhat.running._verdict import is_graded, status_of
+from passhat.running._verdict import is_graded, may_run_again, status_of
 from passhat.running._workspaces import Unfit
 from passhat.trial import CLEARED, Recorder, service_variables
 
@@ -43,7 +43,9 @@ if TYPE_CHECKING:
     from passhat.running._inline import World
 
 LOAD_SECONDS = 120.0  # for the import of the user's code in a trial's process
+LEAVE_SECONDS = 5.0  # after the agent, where there is no environment to close: no time to go on working in
 _decoder = msgspec.json.Decoder(ActNews)
+_SAID = {"raised", "output", "output_bytes", "environment", "simulator"}
 _LIMITS = {"memory": "memory_bytes", "processes": "processes", "output": "output_bytes"}
 
 
@@ -61,10 +63,7 @@ class Left:
 
 
 class ProcessTrial:
-    """The life of one trial up to its grading. ``make_folder`` makes the directory that is the trial's own.
-
-    ``guarded``: the trial can't signal what supervises it.
-    """
+    """The life of one trial up to its grading. ``make_folder`` makes the directory that is the trial's own."""
 
     def __init__(
         self,
@@ -73,8 +72,6 @@ class ProcessTrial:
         make_folder: Callable[[], TrialFolder],
         suite: SuiteAddress,
         variables: Mapping[str, str],
-        *,
-        guarded: bool = False,
     ) -> None:
         self.world = world
         self.variables = variables
@@ -82,7 +79,6 @@ class ProcessTrial:
         self.make_folder = make_folder
         self.folder = make_folder()
         self.spare: TrialFolder | None = None
-        self.guarded = guarded
         self.suite = suite
         self.place = self.folder.path / "workspace"
         self.recorder = Recorder(world.clock)
@@ -139,7 +135,7 @@ class ProcessTrial:
                 ("prepare", ready),
                 ("environment", ready),
                 ("act", limits.seconds),
-                ("close", ready),
+                ("close", ready if world.environment is not None else min(ready or LEAVE_SECONDS, LEAVE_SECONDS)),
             ),
         )
 
@@ -148,10 +144,11 @@ class ProcessTrial:
     def hear(self, body: bytes) -> None:
         """Take one piece of news. The first word on each thing counts: a process can't take back what it said."""
         try:
-            news = _decoder.decode(body)
-        except (msgspec.MsgspecError, ValueError, RecursionError):
+            self._take(_decoder.decode(body))
+        except Exception:  # whatever it is made of, it must not end the run
             self.garbled += 1
-            return
+
+    def _take(self, news: ActNews) -> None:
         match news:
             case Happened(event):
                 at = min(max(0.0, event.at), self.recorder.now())
@@ -211,7 +208,7 @@ class ProcessTrial:
                 status, error = unfit.makes(status, error, self.notes)
                 workspace = self._nothing_instead() if is_graded(status) else None
         self._note(ended)
-        seconds = self.done.seconds if self.done is not None else ended.phases.get("act", 0.0)
+        seconds = self._seconds(ended)
         transcript = self._transcript(ended, seconds)
         output = None if self.done is None or _is_late(ended, self.done) else self.done.output
         return Acted(
@@ -220,16 +217,26 @@ class ProcessTrial:
             error=error,
             transcript=transcript,
             usage=self.session.usage(),
-            seconds=max(0.0, seconds),
+            seconds=seconds,
             started=self.started,
             model=model_that_answered(transcript),
             notes=tuple(self.notes),
             workspace=workspace,
             diff=functools.partial(diff_of, workspace, self.before, world.template) if world.graders else None,
             final=Left(world, self.planned, self.suite, self.variables, self.before),
-            again=self._again(status, ended),
+            again=may_run_again(status, world.agents.get(self.planned.arm), begun=self.acting),
             release=release,
         )
+
+    def _seconds(self, ended: Ended) -> float:
+        """The agent's seconds by the supervisor's clock: what its process says of them is its own word.
+
+        Where nothing has to be closed, the time until it has left counts too, or it could go on after saying "done".
+        """
+        if not self.acting:
+            return 0.0
+        seconds = ended.phases.get("act", ended.seconds)
+        return seconds + (ended.phases.get("close", 0.0) if self.world.environment is None else 0.0)
 
     def _status(self, ended: Ended) -> tuple[Status, ErrorInfo | None]:
         if ended.kind in ("lost", "cancelled"):
@@ -249,19 +256,13 @@ class ProcessTrial:
             return Status.ENVIRONMENT_ERROR, torn
         return status, error
 
-    def _again(self, status: Status, ended: Ended) -> bool:
-        """Whether there may be another try: once the agent had begun, only for what we saw and it can't do itself."""
-        if status is not Status.ENVIRONMENT_ERROR or not self.acting:
-            return True
-        return ended.kind in ("lost", "cancelled") and self.guarded and not ended.survivors
-
     def _failed(self, ended: Ended) -> tuple[ErrorInfo | None, ErrorInfo | None]:
         """The deadline that passed, and what the agent raised or did instead of returning."""
         if _is_late(ended, self.done):
             passed = DeadlinePassed(self.world.limits.seconds or 0.0)
             return ErrorInfo("timeout", passed.words, "DeadlinePassed"), None
         if self.done is not None and (ended.kind == "returned" or ended.phase == "close"):
-            return None, self.done.error
+            return None, _said(self.done.error)
         return None, ended.error or ErrorInfo("exited", "its process ended before the agent returned")
 
     def _limit(self, ended: Ended) -> ErrorInfo | None:
@@ -313,6 +314,11 @@ class ProcessTrial:
         finally:
             if self.spare is not None:
                 self.spare.clear()
+
+
+def _said(error: ErrorInfo | None) -> ErrorInfo | None:
+    """What the process says that went wrong, of the kinds that it may say."""
+    return error if error is None or error.kind in _SAID else msgspec.structs.replace(error, kind="raised")
 
 
 def led_environ(variables: Mapping[str, str], access: Mapping[str, str]) -> dict[str, str]:

@@ -20,6 +20,20 @@ def runs_again(status: Status) -> bool:
     return RULES[status].again == "bounded"
 
 
+def may_run_again(status: Status, agent: object, *, begun: bool) -> bool:
+    """Whether a trial of this agent may be run again as far as its status goes; ``begun``: the agent was started.
+
+    Once the agent has begun, it could bring about an environment error itself, and say that it was the simulated user:
+    that is tried again only where the agent is made to have one (`passhat.agents.Conversation`). A failure must not
+    become another try.
+    """
+    if not begun:
+        return True
+    if status is Status.SIMULATOR_ERROR:
+        return getattr(agent, "simulates_a_user", False) is True
+    return status is not Status.ENVIRONMENT_ERROR
+
+
 def judge(status: Status, grades: Sequence[Grade], *, graded: bool) -> Verdict:
     """Passed, score and final status of a trial. ``graded``: the suite has graders.
 
