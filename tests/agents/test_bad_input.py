@@ -135,7 +135,7 @@ def test_a_reload_is_refused_where_the_agent_is_a_function() -> None:
 
 def test_a_reload_in_a_tasks_input_is_refused_before_anything_is_said(bare: MakeBare) -> None:
     heard: list[str] = []
-    with pytest.raises(SimulatorError, match="input of task 't': agent .* can't be reloaded"):
+    with pytest.raises(SimulatorError, match=r"input of task .t.: agent .* can.t be reloaded"):
         Conversation(lambda trial, message: heard.append(message))(bare(["hi", {"kind": "reload"}]).trial)
     assert heard == []
 

@@ -18,26 +18,36 @@ def best_pairs(left: Sequence[A], right: Sequence[B], fits: Callable[[A, B], boo
     >>> best_pairs(["any", "b"], ["b", "a"], lambda wish, thing: wish in ("any", thing))
     {0: 1, 1: 0}
     """
-    options = [[j for j, thing in enumerate(right) if fits(wish, thing)] for wish in left]
+    return pairs_of([[j for j, thing in enumerate(right) if fits(wish, thing)] for wish in left])
+
+
+def pairs_of(options: Sequence[Sequence[int]]) -> dict[int, int]:
+    """The same from the things that each wish may take.
+
+    >>> pairs_of([[0, 1], [0], [0]])
+    {0: 1, 1: 0}
+    """
     thing_of: dict[int, int] = {}
     wish_of: dict[int, int] = {}
-    for start in range(len(left)):
+    in_vain: set[int] = set()  # things from which no free one can be reached, nor ever will be
+    for start in range(len(options)):
         reached_by: dict[int, int] = {}
         waiting = deque([start])
-        while waiting:
+        free = None
+        while waiting and free is None:
             wish = waiting.popleft()
-            free = None
             for thing in options[wish]:
-                if thing in reached_by:
+                if thing in reached_by or thing in in_vain:
                     continue
                 reached_by[thing] = wish
                 if thing not in wish_of:
                     free = thing
                     break
                 waiting.append(wish_of[thing])
-            if free is not None:
-                _move(free, reached_by, thing_of, wish_of)
-                break
+        if free is None:
+            in_vain.update(reached_by)
+        else:
+            _move(free, reached_by, thing_of, wish_of)
     return dict(sorted(thing_of.items()))
 
 

@@ -9,8 +9,8 @@ from passhat.facts import Grade, NotJSON, as_json
 from passhat.graders._compare import checked_tolerance, few, same, short
 from passhat.graders._expected import WHOLE, checked, expected_of
 from passhat.graders._levels import levels, normal
-from passhat.graders._matching import best_pairs
 from passhat.graders._names import GraderSetup
+from passhat.graders._pairing import pair_alike, parts_of_json
 from passhat.graders._run import EPSILON
 from passhat.graders.answers._answer import AnswerCheck, Part, failed, passed
 
@@ -55,7 +55,7 @@ class Items(AnswerCheck):
         return ready
 
     def _compared(self, wanted: list[Any], found: list[Any]) -> Grade:
-        pairs = best_pairs(wanted, found, lambda a, b: same(a, b, self.tolerance))
+        pairs = pair_alike(wanted, found, self.tolerance, parts_of_json, lambda a, b: same(a, b, self.tolerance))
         used = set(pairs.values())
         missing = [item for index, item in enumerate(wanted) if index not in pairs]
         extra = [] if self.extras else [item for index, item in enumerate(found) if index not in used]

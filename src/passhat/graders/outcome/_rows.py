@@ -7,9 +7,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from passhat.graders._compare import close, few, is_list, is_number, short
-from passhat.graders._matching import best_pairs
+from passhat.graders._pairing import pair_alike, parts_of_row
 
 Row = tuple[Any, ...]
+_FIRST = 6  # lines of a failure
+_ALL = 4000  # pairs of a missing and an unexpected row that are looked at to find which belong together
 
 
 def as_rows(expected: Any, columns: Sequence[str]) -> list[Row]:
@@ -61,37 +63,25 @@ def compare_rows(
 
     if ordered and len(expected) == len(found) and all(map(same_row, expected, found)):
         return ""
-    pairs = _pairs(expected, found, same_row)
+    pairs = pair_alike(expected, found, tolerance, parts_of_row, same_row)
     missing = [row for index, row in enumerate(expected) if index not in pairs]
-    extra = [row for index, row in enumerate(found) if index not in set(pairs.values())]
+    used = set(pairs.values())
+    extra = [row for index, row in enumerate(found) if index not in used]
     if not missing and not extra:
         if not ordered:
             return ""
         return f"the {len(found)} expected rows are there, in another order: {few([short(row) for row in found], 5)}"
     head = f"expected {_rows(len(expected))}, found {len(found)}"
-    return "\n".join([head, few(_lines(missing, extra, columns, tolerance))])
+    return "\n".join([head, _shown(missing, extra, columns, tolerance)])
 
 
-def _pairs(expected: Sequence[Row], found: Sequence[Row], same_row: Any) -> dict[int, int]:
-    """Pair equal rows: identical ones by hash, then the rest by assignment."""
-    places: dict[Any, list[int]] = {}
-    for index, row in enumerate(found):
-        places.setdefault(_hashable(row), []).append(index)
-    pairs: dict[int, int] = {}
-    for index, row in enumerate(expected):
-        same = places.get(_hashable(row))
-        if same:
-            pairs[index] = same.pop(0)
-    used = set(pairs.values())
-    left = [index for index in range(len(expected)) if index not in pairs]
-    right = [index for index in range(len(found)) if index not in used]
-    more = best_pairs(left, right, lambda i, j: same_row(expected[i], found[j]))
-    pairs.update({left[i]: right[j] for i, j in more.items()})
-    return pairs
-
-
-def _hashable(row: Row) -> Any:
-    return tuple(cell if isinstance(cell, str | int | float | bytes | None) else repr(cell) for cell in row)
+def _shown(missing: list[Row], extra: list[Row], columns: Sequence[str], tolerance: float) -> str:
+    """The first differences; of very many rows, which of them belong together is looked up for the first only."""
+    if len(missing) * len(extra) <= _ALL:
+        return few(_lines(missing, extra, columns, tolerance))
+    lines = _lines(missing[:_FIRST], extra[:_ALL], columns, tolerance)[:_FIRST]
+    more = max(len(missing), len(extra)) - len(lines)
+    return "\n".join([*lines, f"… and {more} more"])
 
 
 def _lines(missing: list[Row], extra: list[Row], columns: Sequence[str], tolerance: float) -> list[str]:
