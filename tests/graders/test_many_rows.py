@@ -82,6 +82,21 @@ def test_an_equal_row_may_be_needed_by_a_row_that_is_only_close() -> None:
     assert not compare_rows([(0,), (1,)], [(0,), (-1,)], ("a",), ordered=False, tolerance=1)
 
 
+@given(
+    st.lists(st.integers(0, 12), max_size=8), st.lists(st.integers(0, 12), max_size=8), st.sampled_from([0.1, 0.2, 0.3])
+)
+def test_chains_of_neighbours_are_paired_as_well_as_can_be(
+    expected: list[int], found: list[int], tolerance: float
+) -> None:
+    wanted, told = [(n / 10,) for n in expected], [(n / 10,) for n in found]
+
+    def alike(a: Any, b: Any) -> bool:
+        return close(a[0], b[0], tolerance)
+
+    pairs = pair_alike(wanted, told, tolerance, parts_of_row, alike)
+    assert len(pairs) == len(best_pairs(wanted, told, alike))
+
+
 def test_rows_that_thousands_of_others_could_be_are_an_error_that_says_the_way_out() -> None:
     rng = random.Random(2)
     rows = [(rng.random(), rng.random()) for _ in range(1500)]
