@@ -483,6 +483,54 @@ def test_a_changed_judge_is_refused_and_the_change_named(change: dict[str, Any],
     assert same.correction.corrected is not None
 
 
+def _judged_by(made: World, rubric: str) -> list[TrialRecord]:
+    judged = msgspec.structs.replace(JUDGED, rubric=rubric)
+    return [
+        msgspec.structs.replace(record, grades=(msgspec.structs.replace(record.grades[0], judged=judged),))
+        for record in made.records()
+    ]
+
+
+def test_labels_that_were_given_on_another_rubric_calibrate_no_judge_of_this_one() -> None:
+    made = world()
+    labels = made.labels(drawn(), rubric="r1")
+    assert calibrate(Labelled("run", _judged_by(made, "r1"), labels), JUDGE).correction.corrected is not None
+    found = calibrate(Labelled("run", _judged_by(made, "r2"), labels), JUDGE)
+    assert found.correction.refused == (
+        "the rubric changed: all 60 labels were given on another one than the one that judged"
+    )
+    assert "--grades ID" in found.correction.way_out
+    assert (found.correction.corrected, found.correction.people) == (None, None)
+    assert (found.counts.labelled, found.counts.other_rubric) == (0, 60)
+    assert found.exit_code is ExitCode.UNDECIDED
+    other = Labelled("other", _judged_by(made, "r2"), labels)
+    found = calibrate(Labelled("run", _judged_by(made, "r2"), []), JUDGE, elsewhere=other)
+    assert found.correction.refused.startswith("the rubric changed")
+
+
+def test_some_labels_of_another_rubric_are_set_aside_and_named() -> None:
+    made = world()
+    places = drawn(80)
+    labels = [*made.labels(places[:60], rubric="r2"), *made.labels(places[60:], rubric="r1")]
+    found = calibrate(Labelled("run", _judged_by(made, "r2"), labels), JUDGE)
+    assert found.counts.labelled == 60
+    assert message(found, "set-aside").startswith(
+        "20 labels are set aside, given on another rubric than the one that judged: have them read again by that one"
+    )
+    assert found.correction.corrected is not None
+
+
+def test_labels_that_do_not_say_on_which_rubric_they_were_given_are_said_to() -> None:
+    made = world()
+    found = calibrate(Labelled("run", _judged_by(made, "r2"), made.labels(drawn())), JUDGE)
+    assert found.correction.corrected is not None
+    assert message(found, "rubric-unsaid").startswith("60 labels don't say on which rubric they were given")
+    said = calibrate(Labelled("run", _judged_by(made, "r2"), made.labels(drawn(), rubric="r2")), JUDGE)
+    whole = calibrate(Labelled("run", _judged_by(made, "r2"), made.labels(drawn(), grader="")), JUDGE)
+    no_judge = calibrate(labelled(made, made.labels(drawn())), JUDGE)
+    assert not {"rubric-unsaid"} & (rules(said) | rules(whole) | rules(no_judge))
+
+
 def test_settings_that_only_the_version_tells_are_a_change_and_code_is_for_other_graders() -> None:
     made = world()
 

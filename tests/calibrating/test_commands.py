@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 from typing import get_args
 
+import msgspec
 import numpy as np
 import pytest
 from click.testing import CliRunner, Result
@@ -14,8 +15,8 @@ from passhat.calibrating import CONTROLS, REPEATS
 from passhat.calibrating._result import Dimension
 from passhat.cli._calibrate import command
 from passhat.cli._main import commands
-from passhat.facts import Manifest
-from passhat.records import RunWriter
+from passhat.facts import Judged, Manifest, TrialRecord
+from passhat.records import Regrade, RegradeWriter, RunReader, RunWriter
 
 from .worlds import World, simulate
 
@@ -25,18 +26,31 @@ def world() -> World:
     return simulate(np.random.default_rng(5), np.tile([0.2, 0.4, 0.6, 0.8, 1.0], 6), 4)
 
 
+def judged_by(rubric: str, world: World) -> list[TrialRecord]:
+    """The world's trials, judged by a model with this rubric."""
+    judged = Judged(kind="rubric", over="answer", models=("p/a",), rubric=rubric, prompt="p1")
+    return [
+        msgspec.structs.replace(record, grades=(msgspec.structs.replace(record.grades[0], judged=judged),))
+        for record in world.records()
+    ]
+
+
 @pytest.fixture
 def run(tmp_path: Path, world: World) -> Path:
     tasks = tuple(f"t{task}" for task in range(len(world.judge)))
     writer = RunWriter.create(Manifest(run_id="", suite="shop", task_ids=tasks, trials=4), root=tmp_path / ".passhat")
-    for record in world.records():
+    for record in judged_by("r1", world):
         writer.append(record, None)
     writer.finish()
     return writer.path
 
 
 def call(*arguments: str) -> Result:
-    return CliRunner().invoke(commands, ["calibrate", *arguments], standalone_mode=False)
+    return passhat("calibrate", *arguments)
+
+
+def passhat(*arguments: str) -> Result:
+    return CliRunner().invoke(commands, list(arguments), standalone_mode=False)
 
 
 def table(world: World, first: int) -> str:
@@ -76,3 +90,29 @@ def test_help_lists_what_there_is() -> None:
     assert f"(default: {REPEATS})" in printed
     [by] = [option for option in command.params if option.name == "by"]
     assert tuple(by.type.choices) == get_args(Dimension)  # type: ignore[attr-defined]
+
+
+def test_a_label_keeps_the_rubric_it_was_given_on_and_calibrates_no_other(
+    run: Path, world: World, tmp_path: Path
+) -> None:
+    with RegradeWriter.create(run, RunReader(run).run_id, {"tone": "v2"}) as writer:
+        for record in judged_by("r2", world):
+            writer.append(Regrade(record.task, record.trial, record.status, record.passed, grades=record.grades))
+    again = writer.head.id
+    people = tmp_path / "people.csv"
+    head, *rows = table(world, 0).split("\n")
+    people.write_text("\n".join([f"{head},sample", *(f"{row},random" for row in rows)]))
+    assert passhat("review", str(run), "--from", str(people), "--rater", "ann", "--grader", "tone").exit_code == 0
+    one = ("--label", "t20", "0", "pass", "--rater", "ann", "--grader", "tone")
+    assert passhat("review", str(run), *one).exit_code == 0
+    assert {label.rubric for label in RunReader(run).labels()} == {"r1"}
+    found = json.loads(call(str(run), "--json").stdout)
+    assert found["correction"]["refused"] == ""
+    result = call(str(run), "--grades", again)
+    assert result.return_value == 4
+    assert "the rubric changed: all 61 labels were given on another one" in " ".join(result.stdout.split())
+    listed = ("review", str(run), "--grader", "tone", "--random", "120", "--rater", "ann", "--json")
+    assert json.loads(passhat(*listed).stdout)["done"] == 61
+    assert json.loads(passhat(*listed, "--grades", again).stdout)["done"] == 0
+    assert passhat("review", str(run), *one, "--grades", again).exit_code == 0
+    assert [label.rubric for label in RunReader(run).labels() if label.task == "t20"] == ["r2"]

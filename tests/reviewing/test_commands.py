@@ -208,3 +208,38 @@ def test_the_report_shows_what_was_read(run: Path) -> None:
     said = call("report", str(run)).stdout
     assert "1 of 1 failure" in said
     assert "without the 1 failure blamed on task" in said
+
+
+@pytest.mark.parametrize("name", ["ann,ben", "a\u202eb", "x" * 101])
+def test_a_raters_name_in_a_file_is_checked_as_one_in_a_command_is(run: Path, tmp_path: Path, name: str) -> None:
+    file = tmp_path / "labels.jsonl"
+    file.write_text(json.dumps({"task": "a", "trial": 0, "verdict": "fail", "rater": name}))
+    said = fails("review", str(run), "--from", str(file))
+    assert "line 1: rater " in said
+    assert "a name is up to 100 printable characters, without a comma" in said
+    assert len(said) < 400
+    file.write_text(json.dumps({"task": "a", "trial": 0, "verdict": "fail", "rater": " ann "}))
+    assert call("review", str(run), "--from", str(file)).exit_code == 0
+    assert [label.rater for label in RunReader(run).labels()] == ["ann"]
+
+
+def test_a_pass_that_blames_the_agent_is_refused_however_it_comes(run: Path, tmp_path: Path) -> None:
+    said = fails("review", str(run), "--label", "a", "0", "pass", "--fault", "agent", "--rater", "ann")
+    assert said == "a pass is nobody's failure: it can't be the agent's fault; fail it, or blame another"
+    file = tmp_path / "labels.csv"
+    file.write_text("task,trial,verdict,fault,rater\na,0,pass,agent,ann\n")
+    assert "line 2: a pass is nobody's failure" in fails("review", str(run), "--from", str(file))
+    assert RunReader(run).labels() == []
+
+
+def test_two_verdicts_of_one_rater_on_one_trial_are_refused_unless_one_is_later(run: Path, tmp_path: Path) -> None:
+    file = tmp_path / "labels.csv"
+    file.write_text("task,trial,verdict,rater\na,0,pass,ann\na,0,fail,ben\na,0,fail,ann\n")
+    said = fails("review", str(run), "--from", str(file))
+    assert "line 4: ann says fail of a #0, and pass in line 2: keep one" in said
+    file.write_text("task,trial,verdict,rater\na,0,pass,ann\na,0,pass,ann\n")
+    assert call("review", str(run), "--from", str(file)).exit_code == 0
+    times = [f"2026-11-30T10:0{minute}:00Z" for minute in (0, 5)]
+    file.write_text(f"task,trial,verdict,rater,at\na,1,pass,ann,{times[0]}\na,1,fail,ann,{times[1]}\n")
+    assert call("review", str(run), "--from", str(file)).exit_code == 0
+    assert [label.verdict for label in RunReader(run).labels() if label.trial == 1] == ["fail"]

@@ -43,6 +43,11 @@ def test_a_report_says_which_share_of_the_failures_was_read_by_whom_and_whose_fa
     assert found.faults == {"task": 3, "agent": 1}
 
 
+def test_a_label_that_passes_a_trial_and_blames_the_agent_blames_nobody(report_of: Reporter) -> None:
+    labels = [said("t0", 3, "pass", fault="agent"), said("t1", 3, "pass", fault="grader")]
+    assert reading(report_of(SIX, options={"labels": labels})).faults == {"grader": 1}
+
+
 def test_the_rate_without_others_faults_stands_beside_the_rate_with_its_interval(report_of: Reporter) -> None:
     labels = [said("broken", i, fault="task") for i in range(3)]
     report = report_of(SIX, options={"labels": labels})

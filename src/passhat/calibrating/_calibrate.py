@@ -60,6 +60,7 @@ def calibrate(
     judged = weigh(here.trials)
     labelled = judged if elsewhere is None else weigh(there.trials)
     asked = Asked(judged, labelled, "" if elsewhere is None else elsewhere.run, level, not hand_picked)
+    asked = asked._replace(other_rubric=_other_rubric(there))
     counts, quality = _counts(there, labelled), quality_of(labelled, level)
     source = run if elsewhere is None else elsewhere
     correction = correct(asked)
@@ -96,6 +97,10 @@ def _judged(run: Labelled, grader: str) -> JudgedTrials:
     return found
 
 
+def _other_rubric(found: JudgedTrials) -> int:
+    return sum(each.why == "rubric" for each in found.set_aside)
+
+
 def _raters(labels: Sequence[Label], grader: str, level: float) -> tuple[Agreement, ...]:
     """How far people agree among themselves: the best that a judge can be asked for."""
     own = any(label.grader == grader for label in labels)
@@ -114,6 +119,7 @@ def _counts(found: JudgedTrials, labelled: Sequence[Weighed]) -> Counts:
         tasks_labelled=len({each.trial.task for each in read}),
         tasks=len({each.trial.task for each in labelled}),
         other_labels=found.other_labels,
+        other_rubric=_other_rubric(found),
         unknown=found.unknown,
         errors=found.errors,
     )

@@ -15,6 +15,7 @@ from passhat.calibrating._refusing import (
     concentrated,
     no_better_than_chance,
     not_drawn,
+    other_rubric,
 )
 from passhat.calibrating._result import Correction, Estimate, Method
 from passhat.calibrating._weights import Weighed, by_unit, effective_table, plain, strata_of, table_of
@@ -40,6 +41,7 @@ class Asked(NamedTuple):
     elsewhere: str  # the name of the other run; empty where the labels are of this one
     level: float
     population: bool  # whether the tasks may be taken for a sample
+    other_rubric: int = 0  # labels that were given on another rubric
 
 
 def correct(asked: Asked) -> Correction:
@@ -56,6 +58,8 @@ def correct(asked: Asked) -> Correction:
 
 def _refused(asked: Asked) -> Refusal | None:
     read = [each for each in asked.labelled if each.weight is not None]
+    if not read and asked.other_rubric:
+        return other_rubric(asked.other_rubric)
     if not read:
         return Refusal("no trial has a verdict of people", SAMPLE)
     trials = [each.trial for each in (read if asked.elsewhere else asked.labelled)]

@@ -63,6 +63,13 @@ def findings(
             "intervals treat each task as one observation; spread labels over tasks",
         )
     yield from _unused(counts, found.tuned)
+    if found.rubric_unsaid:
+        labels = f"{count(found.rubric_unsaid, 'label')} {'does' if found.rubric_unsaid == 1 else 'do'}"
+        yield _note(
+            "rubric-unsaid",
+            f"{labels}n't say on which rubric {'it was' if found.rubric_unsaid == 1 else 'they were'} given: the one "
+            "that judged is taken for it; passhat review writes it down",
+        )
     yield from _set_aside(found.set_aside)
 
 
@@ -145,6 +152,7 @@ def _unused(counts: Counts, tuned: int) -> Iterator[Finding]:
 _WHY = {
     "older": "older than {their} trial{s}, which ran again since: have {them} read again",
     "no trial": "as the run has no such trial",
+    "rubric": "given on another rubric than the one that judged: have {them} read again by that one",
     "probability": "as {their} probability must be above 0 and at most 1: give {them} again",
 }
 

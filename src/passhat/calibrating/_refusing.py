@@ -56,6 +56,16 @@ def changed(labelled: Sequence[JudgedTrial], judged: Sequence[JudgedTrial], *, e
     return Refusal(f"the judge changed {where}: {', '.join(what)}", as_there if elsewhere else one_version)
 
 
+def other_rubric(labels: int) -> Refusal:
+    """No label is left, as all were given on another rubric than the one that judged."""
+    all_of = "the only label was" if labels == 1 else f"all {labels} labels were"
+    return Refusal(
+        f"the rubric changed: {all_of} given on another one than the one that judged",
+        "calibrate the grades of the rubric that people answered (--grades ID, or without), or have people read again "
+        "by this one (passhat review {labelled} --grader {grader} --blind; with --grades ID for a regrade's rubric)",
+    )
+
+
 def not_drawn(weighed: Sequence[Weighed]) -> Refusal | None:
     """Whether labels were picked, so that they say nothing of the trials that nobody read.
 

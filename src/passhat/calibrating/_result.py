@@ -94,7 +94,8 @@ class Counts(msgspec.Struct, frozen=True, kw_only=True):
     """Trials of the labelled run: judged, of them read by people, and what came of it; and what isn't used.
 
     ``labelled`` have a verdict of people, ``drawn`` of them by chance. ``other_labels`` are labels of whole trials in
-    which other graders decide too. ``unknown`` and ``errors`` are trials that the grader didn't judge.
+    which other graders decide too, ``other_rubric`` those that were given on another rubric than the one that judged.
+    ``unknown`` and ``errors`` are trials that the grader didn't judge.
     """
 
     judged: int
@@ -106,6 +107,7 @@ class Counts(msgspec.Struct, frozen=True, kw_only=True):
     tasks_labelled: int
     tasks: int
     other_labels: int
+    other_rubric: int
     unknown: int
     errors: int
 
@@ -144,7 +146,7 @@ class Calibration(msgspec.Struct, frozen=True, kw_only=True):
             return ExitCode.GATE_NOT_MET
         if checked is not None and checked.errors:
             return ExitCode.INCOMPLETE
-        if not self.counts.labelled:
+        if not self.counts.labelled and not self.counts.other_rubric:
             return ExitCode.INCOMPLETE if checked is None else ExitCode.FINE
         return ExitCode.UNDECIDED if self.correction.corrected is None else ExitCode.FINE
 

@@ -10,13 +10,15 @@ import click
 from passhat.cli import _options as options
 from passhat.cli._found import graders_of
 from passhat.cli._reports import print_json, terminal
-from passhat.facts import Fault
+from passhat.facts import LONGEST_RATER, Fault, can_be_a_rater, count
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from passhat.facts import Label, TrialKey, TrialRecord
     from passhat.records import RunReader
     from passhat.reviewing import Kind, ReadingItem
 
-_LONGEST_NAME = 100
 _VERDICT = click.Choice(["pass", "fail", "unclear"])
 
 
@@ -84,14 +86,14 @@ def command(run: str, root: Path, as_json: bool, **given: Any) -> int:
     items = _reading_list(reader, given)
     rater = _rater(given["rater"])
     if as_json:
-        return _show_list(reader, items, rater, given["grader"])
+        return _show_list(reader, items, rater, given["grader"], given["grades"])
     return _sit(reader, items, rater, given, name)
 
 
 _DONE_APART: dict[str, tuple[str, set[str]]] = {
     "agreement": ("compares what raters said", {"grader"}),
-    "label": ("gives one label", {"rater", "grader", "arm", "blind", "fault", "note"}),
-    "source": ("adds the labels of a file", {"rater", "grader"}),
+    "label": ("gives one label", {"rater", "grader", "arm", "blind", "fault", "note", "grades"}),
+    "source": ("adds the labels of a file", {"rater", "grader", "grades"}),
     "plan": ("says which trials to read", {"rater", "grader", "blind", "suite", "grades"}),
 }
 """What each of these options does, and the options that mean something beside it."""
@@ -120,9 +122,9 @@ def _rater(name: str | None) -> str:
             name = getpass.getuser()
         except (OSError, KeyError):
             raise ReviewError("who reads? say --rater NAME") from None
-    if not name.strip() or not name.isprintable() or len(name) > _LONGEST_NAME or "," in name:
-        shown = name if len(name) <= _LONGEST_NAME else f"{name[:30]}…"
-        raise ReviewError(f"--rater {shown!r}: a name is up to {_LONGEST_NAME} printable characters, without a comma")
+    if not can_be_a_rater(name):
+        shown = name if len(name) <= LONGEST_RATER else f"{name[:30]}…"
+        raise ReviewError(f"--rater {shown!r}: a name is up to {LONGEST_RATER} printable characters, without a comma")
     return name.strip()
 
 
@@ -146,32 +148,59 @@ def _reading_list(reader: RunReader, given: dict[str, Any]) -> list[ReadingItem]
 
 def _add(reader: RunReader, given: dict[str, Any]) -> int:
     """Labels that come without a terminal."""
-    from passhat.records import append_labels, read_labels
-    from passhat.reviewing import ReadingItem, ReviewError, new_label, now_utc
+    from passhat.records import append_labels
     from passhat.summary import starts
 
     trials = starts(reader.trials())
-    graders = graders_of(reader.trials())
-    more: dict[str, Any]
+    records = list(reader.trials(grades=given["grades"]))
     if given["source"] is not None:
-        named = None if given["rater"] is None else _rater(given["rater"])
-        more = {"rater": named, "grader": given["grader"], "at": now_utc()}
-        labels = read_labels(given["source"], trials, graders=graders, **more)
+        labels = _from_file(given, trials, records)
     else:
-        task, trial, verdict = given["label"]
-        arm = given["arm"] if given["arm"] is not None else reader.manifest.arms[0]
-        if (arm, task, trial) not in trials:
-            where = f" of arm {arm!r}" if arm else ""
-            raise ReviewError(f"{reader.run_id} has no trial {trial} of task {task!r}{where}; passhat show lists them")
-        if given["grader"] and given["grader"] not in graders:
-            known = ", ".join(map(repr, graders)) or "none"
-            raise ReviewError(f"no trial has a grade of {given['grader']!r}; the graders are: {known}")
-        rater = _rater(given["rater"])
-        more = {name: given[name] for name in ("fault", "note", "grader", "blind")}
-        labels = [new_label(ReadingItem(arm, task, trial, "picked"), verdict, rater, **more)]
+        labels = [_one_label(reader, given, trials, records)]
     append_labels(reader.path, labels)
-    click.echo(f"{len(labels)} label{'s' * (len(labels) != 1)} added to {reader.path / 'labels.jsonl'}", err=True)
+    click.echo(f"{count(len(labels), 'label')} added to {reader.path / 'labels.jsonl'}", err=True)
     return 0
+
+
+def _from_file(given: dict[str, Any], trials: Mapping[TrialKey, str], records: Sequence[TrialRecord]) -> list[Label]:
+    """The labels of a file, each with the rubric that judged its trial, unless it says another."""
+    import msgspec
+
+    from passhat.records import read_labels
+    from passhat.reviewing import now_utc, rubrics_of
+
+    labels = read_labels(
+        given["source"],
+        trials,
+        graders=graders_of(records),
+        rater=None if given["rater"] is None else _rater(given["rater"]),
+        grader=given["grader"],
+        at=now_utc(),
+    )
+    rubrics = {name: rubrics_of(records, name) for name in {label.grader for label in labels}}
+    return [
+        msgspec.structs.replace(label, rubric=label.rubric or rubrics[label.grader].get(label.key, ""))
+        for label in labels
+    ]
+
+
+def _one_label(
+    reader: RunReader, given: dict[str, Any], trials: Mapping[TrialKey, str], records: Sequence[TrialRecord]
+) -> Label:
+    from passhat.reviewing import ReadingItem, ReviewError, new_label, rubrics_of
+
+    task, trial, verdict = given["label"]
+    arm = given["arm"] if given["arm"] is not None else reader.manifest.arms[0]
+    if (arm, task, trial) not in trials:
+        where = f" of arm {arm!r}" if arm else ""
+        raise ReviewError(f"{reader.run_id} has no trial {trial} of task {task!r}{where}; passhat show lists them")
+    graders = graders_of(records)
+    if given["grader"] and given["grader"] not in graders:
+        known = ", ".join(map(repr, graders)) or "none"
+        raise ReviewError(f"no trial has a grade of {given['grader']!r}; the graders are: {known}")
+    more = {name: given[name] for name in ("fault", "note", "grader", "blind")}
+    rubric = rubrics_of(records, given["grader"]).get((arm, task, trial), "")
+    return new_label(ReadingItem(arm, task, trial, "picked"), verdict, _rater(given["rater"]), rubric=rubric, **more)
 
 
 def _show_agreement(reader: RunReader, grader: str, *, as_json: bool, run: str) -> int:
@@ -192,12 +221,14 @@ def _show_agreement(reader: RunReader, grader: str, *, as_json: bool, run: str) 
     return 0
 
 
-def _show_list(reader: RunReader, items: list[ReadingItem], rater: str, grader: str) -> int:
-    from passhat.reviewing import progress_of
+def _show_list(reader: RunReader, items: list[ReadingItem], rater: str, grader: str, grades: str | None) -> int:
+    from passhat.reviewing import progress_of, rubrics_of
     from passhat.summary import holding, starts
 
     labels = holding(reader.labels(), starts(reader.trials()))
-    progress = progress_of(items, labels, rater, grader=grader)
+    progress = progress_of(
+        items, labels, rater, grader=grader, rubrics=rubrics_of(reader.trials(grades=grades), grader)
+    )
     print_json(
         {
             "schema": 1,

@@ -22,7 +22,17 @@ from passhat.facts._grades import Grade, Role, Verdict, decide
 from passhat.facts._groups import grouped, interleaved
 from passhat.facts._json import NotJSON, as_json, canonical_json, digest
 from passhat.facts._judged import Judged, JudgeSample
-from passhat.facts._labels import Fault, Label, can_be_drawn_with, is_about, standing
+from passhat.facts._labels import (
+    LONGEST_RATER,
+    Fault,
+    Label,
+    answers_rubric,
+    can_be_a_rater,
+    can_be_drawn_with,
+    contradicts_itself,
+    is_about,
+    standing,
+)
 from passhat.facts._limits import RUN_LIMITS, Limits
 from passhat.facts._manifest import FELL_BACK, NO_MODEL, SCHEMA, Damage, GitState, Manifest, ModelSource, TaskCount
 from passhat.facts._metric_values import MetricValue
@@ -36,6 +46,7 @@ from passhat.facts._wording import count, named
 
 __all__ = [
     "FELL_BACK",
+    "LONGEST_RATER",
     "NO_MODEL",
     "RULES",
     "RUN_LIMITS",
@@ -81,9 +92,12 @@ __all__ = [
     "Turn",
     "Usage",
     "Verdict",
+    "answers_rubric",
     "as_json",
+    "can_be_a_rater",
     "can_be_drawn_with",
     "canonical_json",
+    "contradicts_itself",
     "count",
     "decide",
     "derive_seed",

@@ -60,6 +60,11 @@ class Grade(msgspec.Struct, frozen=True, omit_defaults=True):
             raise ValueError(f"Grade(weight={self.weight!r}): must be a finite number, 0 or more")
 
     @property
+    def rubric(self) -> str:
+        """The hash of what a judge was asked; empty for a grader that asks no model."""
+        return "" if self.judged is None else self.judged.rubric
+
+    @property
     def score_value(self) -> float | None:
         """The score in 0..1, or None when the grade is unknown and carries no score."""
         if self.score is not None:

@@ -11,6 +11,7 @@ import msgspec
 from passhat.facts._trials import TrialKey
 
 Fault = Literal["agent", "task", "grader", "environment", "simulator"]
+LONGEST_RATER = 100
 LEAST_PROBABILITY = 1e-9
 """No run is so large that chance draws a trial of it more rarely."""
 
@@ -37,11 +38,21 @@ class Label(msgspec.Struct, frozen=True, omit_defaults=True):
     sample: str = ""  # how the trial was chosen: "random", "weighted", "passed", "failed", …
     probability: float | None = None  # with which it was drawn, in 0..1; None when it wasn't drawn
     withdrawn: bool = False  # takes back what this rater said of this trial before
+    rubric: str = ""  # of a judge's criterion: the hash of the rubric that judged it then (`Judged.rubric`)
 
     @property
     def key(self) -> TrialKey:
         """The trial that it is about."""
         return self.arm, self.task, self.trial
+
+
+def can_be_a_rater(name: str) -> bool:
+    """Whether somebody can be called so in labels: printable, with no comma, by which names are parted, and not long.
+
+    >>> [can_be_a_rater(name) for name in ("ann", "Ann B.", "", "ann,ben", "a" * 101, "a\u202eb")]
+    [True, True, False, False, False, False]
+    """
+    return bool(name.strip()) and name.isprintable() and len(name) <= LONGEST_RATER and "," not in name
 
 
 def can_be_drawn_with(probability: float | None) -> bool:
@@ -51,6 +62,25 @@ def can_be_drawn_with(probability: float | None) -> bool:
     [True, True, True, False, False, False, False]
     """
     return probability is None or LEAST_PROBABILITY <= probability <= 1
+
+
+def answers_rubric(label: Label, rubric: str) -> bool:
+    """Whether a label can answer this rubric: it does unless it says that it was given on another.
+
+    >>> label = Label("t1", 0, "fail", "ann", "", grader="kind", rubric="3f2a")
+    >>> answers_rubric(label, "3f2a"), answers_rubric(label, "90bc"), answers_rubric(label, "")
+    (True, False, True)
+    """
+    return not label.rubric or not rubric or label.rubric == rubric
+
+
+def contradicts_itself(label: Label) -> bool:
+    """Whether a label passes a trial and says that the agent is to blame.
+
+    >>> contradicts_itself(Label("t1", 0, "pass", "ann", "", fault="agent"))
+    True
+    """
+    return label.verdict == "pass" and label.fault == "agent"
 
 
 def standing(labels: Iterable[Label]) -> list[Label]:

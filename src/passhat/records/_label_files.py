@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from passhat.facts import Label, can_be_drawn_with, is_about
+from passhat.facts import LONGEST_RATER, Label, can_be_a_rater, can_be_drawn_with, contradicts_itself, is_about
 from passhat.records._errors import BadRecord, RecordError, disk_error
 
 _NEEDED = ("task", "trial", "verdict")
@@ -34,22 +34,25 @@ def read_labels(
     began. ``rater``, ``grader`` and ``at`` stand in where a label has none; with ``rater`` None each has to name its
     own, while "" takes those without for one person's. Without a ``sample`` a label counts as *picked*.
 
-    Raises `BadRecord` that names the line: for what isn't a label, one without a rater, one on a trial that isn't among
-    ``trials`` or began after it was given, one that names a grader which isn't among ``graders`` (None: any may be
-    named), and one whose probability can't be one; `RecordError` for a file that can't be read or holds no label. Then
-    none is returned.
+    Raises `BadRecord` that names the line: for what isn't a label, one without a rater or with a name that can't be
+    one, one on a trial that isn't among ``trials`` or began after it was given, one that names a grader which isn't
+    among ``graders`` (None: any may be named), one whose probability can't be one, a pass that blames the agent, and a
+    rater's second verdict on a trial at the same time; `RecordError` for a file that can't be read or holds no label.
+    Then none is returned.
     """
     file = Path(path)
     table = file.suffix.lower() in _TABLES
     text = _text(file)
     defaults = {"grader": grader, "at": at, "sample": "picked"} | ({} if rater is None else {"rater": rater})
     labels = []
+    said: dict[tuple[object, ...], tuple[int, Label]] = {}
     for line, row in _rows(file, text) if table else _lines(file, text):
         label = _label(file, line, defaults | row, lenient=table)
         _check(file, line, label, trials)
         if label.grader and graders is not None and label.grader not in graders:
             known = ", ".join(map(repr, graders)) or "none"
             raise _bad(file, line, f"no trial has a grade of {label.grader!r}; the graders are: {known}")
+        _once(file, line, label, said)
         labels.append(label)
     if not labels:
         raise RecordError(file, "holds no label")
@@ -90,8 +93,11 @@ def _rows(file: Path, text: str) -> Iterator[tuple[int, dict[str, Any]]]:
 
 
 def _filled(row: dict[str, Any]) -> dict[str, Any]:
-    """Without what is empty."""
-    return {name: value for name, value in row.items() if value is not None and str(value).strip()}
+    """Without what is empty, and without space around a rater's name."""
+    kept = {name: value for name, value in row.items() if value is not None and str(value).strip()}
+    if isinstance(kept.get("rater"), str):
+        kept["rater"] = kept["rater"].strip()
+    return kept
 
 
 def _label(file: Path, line: int, row: dict[str, Any], *, lenient: bool) -> Label:
@@ -112,6 +118,13 @@ def _check(file: Path, line: int, label: Label, trials: Mapping[tuple[str, str, 
     """Whether the label is about a trial of the run as it is, and can have been drawn as it says."""
     if not can_be_drawn_with(label.probability):
         raise _bad(file, line, f"probability must be above 0 and at most 1, got {label.probability!r}")
+    if label.rater and not can_be_a_rater(label.rater):
+        shown = label.rater if len(label.rater) <= LONGEST_RATER else f"{label.rater[:30]}…"
+        raise _bad(
+            file, line, f"rater {shown!r}: a name is up to {LONGEST_RATER} printable characters, without a comma"
+        )
+    if contradicts_itself(label):
+        raise _bad(file, line, "a pass is nobody's failure: it can't be the agent's fault")
     began = trials.get(label.key)
     if began is None:
         arm = f" of arm {label.arm!r}" if label.arm else ""
@@ -120,6 +133,21 @@ def _check(file: Path, line: int, label: Label, trials: Mapping[tuple[str, str, 
         raise _bad(file, line, f"the run has no trial {label.trial} of task {label.task!r}{arm}{hint}")
     if not is_about(label, began):
         raise _bad(file, line, f"was given at {label.at}, before this trial began ({began})")
+
+
+def _once(file: Path, line: int, label: Label, said: dict[tuple[object, ...], tuple[int, Label]]) -> None:
+    """One person says one thing of a trial at a time; what was said later replaces it."""
+    key = (label.key, label.grader, label.rater)
+    before, other = said.get(key, (0, label))
+    if other.verdict != label.verdict and other.at == label.at and not (other.withdrawn or label.withdrawn):
+        whose = f"{label.rater} says" if label.rater else "one rater (none is named) says"
+        raise _bad(
+            file,
+            line,
+            f"{whose} {label.verdict} of {label.task} #{label.trial}, and {other.verdict} in line {before}: keep one, "
+            "or give the second reader a name of their own (rater)",
+        )
+    said[key] = line, label
 
 
 def _bad(file: Path, line: int, problem: str) -> BadRecord:

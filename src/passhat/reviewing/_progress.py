@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import msgspec
 
-from passhat.facts import Label, TrialKey
+from passhat.facts import Label, TrialKey, answers_rubric
 from passhat.reviewing._list import ReadingItem
 
 
@@ -22,8 +22,23 @@ class Progress(msgspec.Struct, frozen=True):
         return len(self.done) + len(self.left)
 
 
-def progress_of(items: Sequence[ReadingItem], labels: Iterable[Label], rater: str, *, grader: str = "") -> Progress:
-    """What is left of a list for one rater. ``labels`` are those that stand, of anybody on anything."""
-    said: set[TrialKey] = {label.key for label in labels if label.rater == rater and label.grader == grader}
+def progress_of(
+    items: Sequence[ReadingItem],
+    labels: Iterable[Label],
+    rater: str,
+    *,
+    grader: str = "",
+    rubrics: Mapping[TrialKey, str] | None = None,
+) -> Progress:
+    """What is left of a list for one rater. ``labels`` are those that stand, of anybody on anything.
+
+    ``rubrics`` are those by which the ``grader`` judged: what was said on another is to be said again.
+    """
+    known = rubrics or {}
+    said: set[TrialKey] = {
+        label.key
+        for label in labels
+        if label.rater == rater and label.grader == grader and answers_rubric(label, known.get(label.key, ""))
+    }
     done = tuple(item for item in items if item.key in said)
     return Progress(done, tuple(item for item in items if item.key not in said))

@@ -8,10 +8,10 @@ from typing import Literal, NamedTuple
 
 import msgspec
 
-from passhat.facts import Grade, Label, Role, TrialKey, TrialRecord, can_be_drawn_with, is_about, standing
+from passhat.facts import Grade, Label, Role, TrialKey, TrialRecord, answers_rubric, can_be_drawn_with, is_about, standing
 
 PeopleSay = Literal["pass", "fail", "unclear", "tie"]
-WhyNot = Literal["older", "no trial", "probability"]
+WhyNot = Literal["older", "no trial", "probability", "rubric"]
 _DRAWN = ("random", "weighted")
 
 
@@ -95,8 +95,8 @@ class JudgedTrial(NamedTuple):
 
 
 class SetAside(NamedTuple):
-    """A label that isn't used: it is older than its trial, which ran again since; the run has no such trial; or its
-    probability is none."""
+    """A label that isn't used: it is older than its trial, which ran again since; the run has no such trial; its
+    probability is none; or it answers another rubric than the one that judged the trial."""
 
     label: Label
     why: WhyNot
@@ -108,7 +108,8 @@ class JudgedTrials(NamedTuple):
     ``unknown`` counts trials in which it couldn't tell, ``errors`` those in which it failed, ``other_labels`` the
     labels of whole trials in which other graders decide too: they say nothing of this one. ``tuned`` counts trials of
     split *tune* that stand apart. ``labels`` are all that hold on this criterion or on whole trials,
-    ``set_aside`` those that don't.
+    ``set_aside`` those that don't. ``rubric_unsaid`` counts labels of this criterion that don't say which rubric they
+    answered, where a judge has one.
     """
 
     trials: tuple[JudgedTrial, ...]
@@ -119,6 +120,7 @@ class JudgedTrials(NamedTuple):
     seen: tuple[str, ...]  # the graders of the run
     labels: tuple[Label, ...]
     set_aside: tuple[SetAside, ...] = ()
+    rubric_unsaid: int = 0
 
     @property
     def table(self) -> tuple[tuple[int, int], tuple[int, int]]:
@@ -133,20 +135,23 @@ def judged_trials(records: Iterable[TrialRecord], labels: Iterable[Label], grade
     A label counts for the criterion that it names. One of the whole trial counts where no other grade decides that
     trial, for then its verdict is the grader's. Several raters: the verdict that more than half of them gave; without
     one the trial is a tie. A label on an attempt that was run again counts no more, nor one whose probability can't be
-    one. Tasks of split *tune* stand apart where there are others.
+    one, nor one of the criterion that was given on another rubric. Tasks of split *tune* stand apart where there are
+    others.
     """
     own, whole = _by_trial(labels, grader)
     trials: list[tuple[str, JudgedTrial]] = []
-    unknown = errors = other = 0
+    unknown = errors = other = unsaid = 0
     seen: dict[str, None] = {}
     held: list[Label] = []
     aside: list[SetAside] = []
     for record in records:
         seen.update(dict.fromkeys(grade.name for grade in record.grades))
         key = record.key
-        said, of_all = (_usable(group.pop(key, ()), record.started, aside) for group in (own, whole))
-        held += said + of_all
         grade = record.grade(grader)
+        rubric = "" if grade is None else grade.rubric
+        said, of_all = (_usable(group.pop(key, ()), record.started, rubric, aside) for group in (own, whole))
+        held += said + of_all
+        unsaid += sum(not label.rubric for label in said) if rubric else 0
         if grade is None or not record.counts:
             continue
         if not said and of_all:
@@ -160,17 +165,19 @@ def judged_trials(records: Iterable[TrialRecord], labels: Iterable[Label], grade
     kept = apart or [trial for _, trial in trials]
     aside += [SetAside(label, "no trial") for group in (own, whole) for left in group.values() for label in left]
     tuned = len(trials) - len(kept)
-    return JudgedTrials(tuple(kept), unknown, errors, other, tuned, tuple(seen), tuple(held), tuple(aside))
+    return JudgedTrials(tuple(kept), unknown, errors, other, tuned, tuple(seen), tuple(held), tuple(aside), unsaid)
 
 
-def _usable(labels: Iterable[Label], began: str, aside: list[SetAside]) -> list[Label]:
-    """The labels on a trial that began then; the others are put ``aside``."""
+def _usable(labels: Iterable[Label], began: str, rubric: str, aside: list[SetAside]) -> list[Label]:
+    """The labels on a trial that began then and was judged by this rubric; the others are put ``aside``."""
     good = []
     for label in labels:
         if not is_about(label, began):
             aside.append(SetAside(label, "older"))
         elif not can_be_drawn_with(label.probability):
             aside.append(SetAside(label, "probability"))
+        elif not answers_rubric(label, rubric):
+            aside.append(SetAside(label, "rubric"))
         else:
             good.append(label)
     return good

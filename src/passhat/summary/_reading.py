@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Hashable, Sequence
 
-from passhat.facts import Fault, Label
+from passhat.facts import Fault, Label, contradicts_itself
 from passhat.summary._agreement import agreements
 from passhat.summary._holding import holding
 from passhat.summary._measure import MIN_UNITS, PassRate
@@ -54,8 +54,13 @@ def reading_of(
 
 
 def _fault(said: Sequence[Label]) -> str | None:
-    faults = {label.fault for label in said if label.fault is not None and not label.grader}
+    faults = {label.fault for label in said if _blames(label)}
     return None if not faults else faults.pop() if len(faults) == 1 else DIFFER
+
+
+def _blames(label: Label) -> bool:
+    """Whether a label of the whole trial names whose fault its failure was; a pass that blames the agent names none."""
+    return label.fault is not None and not label.grader and not contradicts_itself(label)
 
 
 def _all_say(verdict: str, said: Sequence[Label]) -> bool:

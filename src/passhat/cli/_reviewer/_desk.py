@@ -17,6 +17,7 @@ from passhat.reviewing import ReadingItem, new_label
 Verdict = Literal["pass", "fail", "unclear"]
 _VERDICTS: dict[str, Verdict] = {"p": "pass", "f": "fail", "u": "unclear"}
 _FAULTS: dict[str, Fault] = {fault[0]: fault for fault in get_args(Fault)}
+_OTHERS = tuple(letter for letter, fault in _FAULTS.items() if fault != "agent")  # a pass is no fault of the agent's
 _MOVES = {"j": 1, "down": 1, "enter": 1, "k": -1, "up": -1}
 _PAGES = {" ": 1, "pagedown": 1, "right": 1, "b": -1, "pageup": -1, "left": -1}
 _AWAY = ("ctrl-c", "ctrl-d", "eof", "stop")  # leave from anywhere; what wasn't confirmed isn't kept
@@ -134,7 +135,8 @@ class Desk:
             said = f"{verdict.upper()} ({_graded(self._grade)}): "
         fault: Fault | None = None
         if self._needs_fault(verdict):
-            key = self._choose(f"{said}whose fault?", tuple(_FAULTS))
+            asked = tuple(_FAULTS) if verdict == "fail" else _OTHERS
+            key = self._choose(f"{said}whose fault?", asked)
             if key == "esc":
                 self._said = "verdict not given"
                 return
@@ -144,7 +146,16 @@ class Desk:
         if note is None:
             self._said = "verdict not given"
             return
-        label = new_label(item, verdict, sitting.rater, fault=fault, note=note, grader=sitting.grader, blind=blind)
+        label = new_label(
+            item,
+            verdict,
+            sitting.rater,
+            fault=fault,
+            note=note,
+            grader=sitting.grader,
+            rubric=self._rubric,
+            blind=blind,
+        )
         sitting.write(label)
         self._given.append((self._place, label))
         where = f"{item.task} #{item.trial}"
@@ -184,6 +195,12 @@ class Desk:
             return record.passed
         grade = record.grade(name)
         return None if grade is None else grade.passed
+
+    @property
+    def _rubric(self) -> str:
+        """What the judge was asked, as a hash, where one criterion is judged."""
+        grade = self._sitting.records[self._item.key].grade(self._sitting.grader) if self._sitting.grader else None
+        return "" if grade is None else grade.rubric
 
     # ---- asking
 

@@ -17,7 +17,7 @@ from passhat.cli._reviewer._screen import Screen
 from passhat.facts import Task, Transcript, TrialKey, TrialRecord, standing
 from passhat.records import RecordError, append_labels, sitting_of, workspace_content
 from passhat.reporting import Look, TrialPage, clean, look_of, trial_page
-from passhat.reviewing import Progress, ReadingItem, progress_of
+from passhat.reviewing import Progress, ReadingItem, progress_of, rubrics_of
 from passhat.summary import ExitCode, holding, starts
 
 if TYPE_CHECKING:
@@ -58,7 +58,8 @@ def _read(
     run: str,
 ) -> int:
     labels = holding(reader.labels(every=True), starts(reader.trials()))
-    progress = progress_of(items, standing(labels), rater, grader=grader)
+    rubrics = rubrics_of(reader.trials(grades=grades), grader)
+    progress = progress_of(items, standing(labels), rater, grader=grader, rubrics=rubrics)
     if not progress.left:
         click.echo(_nothing_left(progress, rater))
         if progress.total:
