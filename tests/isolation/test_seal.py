@@ -190,8 +190,10 @@ def test_a_copy_has_the_holes_of_its_source(tmp_path: Path) -> None:
 def test_a_leftover_that_can_not_be_removed_keeps_no_run_from_starting(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    (tmp_path / "passhat-run-1.1-x").mkdir()
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    code = "from passhat.isolation._leftovers import make_scratch; print(make_scratch())"
+    old = subprocess.check_output([sys.executable, "-c", code], text=True).strip()
     asked: list[str] = []
 
     def fail(path: str) -> None:
@@ -200,7 +202,7 @@ def test_a_leftover_that_can_not_be_removed_keeps_no_run_from_starting(
 
     monkeypatch.setattr("passhat.isolation._leftovers.remove_tree", fail)
     end_leftovers()
-    assert asked == [str(tmp_path / "passhat-run-1.1-x")]
+    assert asked == [old]
 
 
 @pytest.mark.skipif(sys.platform != "linux" or os.geteuid() != 0, reason="only root on Linux can mount")

@@ -1,44 +1,87 @@
-"""What outlived a run that was killed together with its server and supervisors at one instant."""
+"""What outlived a run that was killed together with its server and supervisors at one instant.
+
+Whose something is says a marker: the pid of its runner, when that started, and where that pid means something (this
+start of the machine, and the pid namespace). Nothing is touched that isn't proved to be a dead runner's: a run in
+another container, or beside another ``/proc``, is none of our business. A scratch directory is locked by its runner as
+long as that lives, whatever namespace it is in.
+"""
 
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import os
+import secrets
 import signal
+import socket
 import sys
 import tempfile
+from collections.abc import Iterator
+from functools import cache
 
 import psutil
 
 from passhat.isolation._environ import MARKER
 from passhat.isolation._removal import remove_tree
 
+try:
+    from fcntl import LOCK_EX, LOCK_NB, flock
+except ImportError:  # Windows, where nothing is ever proved to be a dead runner's
+    flock = None  # type: ignore[assignment]
+
 _SCRATCH = "passhat-run-"
+_LOCK = ".lock"
+_OPEN = os.O_RDWR | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NOFOLLOW", 0)
+_held: dict[str, int] = {}  # the locks of this process's scratch directories
 
 
 def runner_marker() -> str:
-    """Names this process in the environment of all that it causes: its pid and its start."""
-    return f"{os.getpid()}:{_start(os.getpid())}"
+    """Names this process in the environment of all that it causes: its pid, its start, and where these are valid."""
+    return f"{os.getpid()}:{_start('self' if sys.platform == 'linux' else os.getpid())}:{_where()}"
 
 
-def _start(pid: int) -> str:
+def _start(pid: int | str) -> str:
     """When a process started, in a form that no change of the clock alters (on Linux)."""
     if sys.platform == "linux":
-        with contextlib.suppress(OSError), open(f"/proc/{pid}/stat", "rb") as file:
+        with open(f"/proc/{pid}/stat", "rb") as file:
             return file.read().rpartition(b")")[2].split()[19].decode()
-        raise psutil.NoSuchProcess(pid)
-    return f"{psutil.Process(pid).create_time():.0f}"
+    return f"{psutil.Process(int(pid)).create_time():.0f}"
+
+
+@cache
+def _where() -> str:
+    """This start of this machine, and this pid namespace: a pid says nothing anywhere else."""
+    if sys.platform != "linux":
+        return f"{hashlib.sha256(socket.gethostname().encode()).hexdigest()[:8]}.{psutil.boot_time():.0f}"
+    with open("/proc/sys/kernel/random/boot_id", encoding="ascii") as file:
+        boot = file.read().replace("-", "").strip()
+    return f"{boot[:12]}.{os.stat('/proc/self/ns/pid').st_ino}"
 
 
 def make_scratch() -> str:
-    """A directory for the working directories of jobs that name none; its name says whose it is."""
-    return tempfile.mkdtemp(prefix=f"{_SCRATCH}{runner_marker().replace(':', '.')}-")
+    """A directory for the working directories of jobs that name none; its name says whose it is.
+
+    It is locked before it has that name, and stays so until it is removed or this process has ended.
+    """
+    for path in [path for path in _held if not os.path.isdir(path)]:
+        os.close(_held.pop(path))
+    made = tempfile.mkdtemp(prefix=".passhat-new-")
+    lock = os.open(os.path.join(made, _LOCK), _OPEN | os.O_CREAT, 0o600)
+    _locked(lock)  # on a file system without locks others can't get one either, and leave it alone
+    name = f"{_SCRATCH}{runner_marker().replace(':', '.')}-{secrets.token_hex(4)}"
+    path = os.path.join(os.path.dirname(made), name)
+    if flock is None:
+        os.close(lock)
+    else:
+        _held[path] = lock
+    os.rename(made, path)
+    return path
 
 
 def end_leftovers() -> tuple[int, ...]:
-    """Kill our user's processes whose environment names a runner that is gone. Returns their pids.
+    """Kill our user's processes whose environment names a runner that is proved to be gone. Returns their pids.
 
-    Best effort: a process that cleared its environment isn't found. Temporary directories of such runners are removed
+    Best effort: a process that cleared its environment isn't found. Scratch directories of such runners are removed
     too. To be called when a run starts.
     """
     _remove_scratches()
@@ -46,7 +89,7 @@ def end_leftovers() -> tuple[int, ...]:
     for process in psutil.process_iter():
         with contextlib.suppress(psutil.Error, OSError):
             marker = process.environ().get(MARKER, "")
-            if marker and process.pid != os.getpid() and not _alive(marker):
+            if marker and process.pid != os.getpid() and _is_dead(marker):
                 process.send_signal(signal.SIGKILL)
                 ended.append(process.pid)
     return tuple(ended)
@@ -55,22 +98,62 @@ def end_leftovers() -> tuple[int, ...]:
 def _remove_scratches() -> None:
     folder = tempfile.gettempdir()
     for name in os.listdir(folder):
-        pid, _, rest = name.removeprefix(_SCRATCH).partition(".")
+        if not name.startswith(_SCRATCH):
+            continue
         path = os.path.join(folder, name)
-        if name.startswith(_SCRATCH) and not _alive(f"{pid}:{rest.partition('-')[0]}"):
-            with contextlib.suppress(Exception):  # what can't be removed must never keep a run from starting
-                if os.lstat(path).st_uid == os.geteuid() and not os.path.islink(path):
-                    remove_tree(path)
+        pid, started, *where = name.removeprefix(_SCRATCH).partition("-")[0].split(".")
+        marker = f"{pid}:{started}:{'.'.join(where)}"
+        with contextlib.suppress(Exception):  # what can't be removed must never keep a run from starting
+            if os.lstat(path).st_uid == os.geteuid() and not os.path.islink(path) and _may_be_dead(marker):
+                with _lock_of_the_dead(path) as free:
+                    if free:
+                        remove_tree(path)
 
 
-def _alive(marker: str) -> bool:
-    """Whether the runner that a marker names lives; an unreadable marker counts as alive."""
-    pid, _, started = marker.partition(":")
-    if not pid.isdigit() or not started:
-        return True
+def _may_be_dead(marker: str) -> bool:
+    """Whether a free lock proves that the runner of a marker is dead: it is of this start of this machine."""
+    here = marker.rpartition(":")[2].partition(".")[0] == _where().partition(".")[0]
+    return here and (not _is_of_here(marker) or _is_dead(marker))
+
+
+@contextlib.contextmanager
+def _lock_of_the_dead(path: str) -> Iterator[bool]:
+    """Whether the lock of a scratch directory is free; nobody else can have it meanwhile."""
+    lock = os.open(os.path.join(path, _LOCK), _OPEN)
     try:
-        return _start(int(pid)) == started
-    except psutil.NoSuchProcess:
+        yield _locked(lock)
+    finally:
+        os.close(lock)
+
+
+def _locked(file: int) -> bool:
+    if flock is None:
         return False
-    except psutil.Error:
+    try:
+        flock(file, LOCK_EX | LOCK_NB)
+    except OSError:
+        return False
+    return True
+
+
+def _is_of_here(marker: str) -> bool:
+    return marker.count(":") == 2 and marker.rpartition(":")[2] == _where()
+
+
+def _is_dead(marker: str) -> bool:
+    """Whether the runner that a marker names is proved to be gone: no process has its pid, or one that started then."""
+    pid, _, rest = marker.partition(":")
+    if not _is_of_here(marker) or not pid.isdecimal() or not 0 < int(pid) < 1 << 31:
+        return False
+    try:
+        os.kill(int(pid), 0)
+    except ProcessLookupError:
         return True
+    except OSError:
+        return False
+    try:
+        if sys.platform == "linux" and os.readlink("/proc/self") != str(os.getpid()):
+            return False  # another namespace's /proc is mounted here
+        return _start(int(pid)) != rest.partition(":")[0]
+    except (OSError, psutil.Error):  # gone since, or hidden: it can wait for the next run
+        return False

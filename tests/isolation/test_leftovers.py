@@ -1,0 +1,135 @@
+"""Only what is proved to be a dead runner's is ended and removed: a run in another namespace is left alone."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from passhat.isolation import end_leftovers
+from passhat.isolation._leftovers import make_scratch, runner_marker
+
+CODE = "import sys; from passhat.isolation._leftovers import *; print(runner_marker(), make_scratch(), flush=True); "
+STAYS = [sys.executable, "-c", CODE + "sys.stdin.read()"]
+ELSEWHERE = ["unshare", "--user", "--map-root-user", "--pid", "--fork", "--mount-proc"]
+
+
+def other_namespaces() -> bool:
+    if shutil.which("unshare") is None:
+        return False
+    return subprocess.run([*ELSEWHERE, "true"], capture_output=True, check=False).returncode == 0
+
+
+needs_namespaces = pytest.mark.skipif(not other_namespaces(), reason="this user can't make namespaces here")
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    monkeypatch.setattr("tempfile.tempdir", None)
+    return tmp_path
+
+
+@pytest.fixture
+def started() -> Iterator[list[subprocess.Popen[str]]]:
+    started: list[subprocess.Popen[str]] = []
+    yield started
+    for popen in started:
+        popen.kill()
+        popen.communicate()
+
+
+Started = list["subprocess.Popen[str]"]
+
+
+def start(started: Started, command: list[str], marker: str | None = None) -> subprocess.Popen[str]:
+    environ = {**os.environ, **({} if marker is None else {"PASSHAT_RUN": marker})}
+    started.append(subprocess.Popen(command, stdin=-1, stdout=-1, text=True, env=environ))
+    return started[-1]
+
+
+def said(popen: subprocess.Popen[str]) -> tuple[str, Path]:
+    assert popen.stdout is not None
+    marker, scratch = popen.stdout.readline().split()
+    return marker, Path(scratch)
+
+
+@needs_namespaces
+def test_a_run_in_another_pid_namespace_is_left_alone_while_it_lives(started: Started, folder: Path) -> None:
+    runner = start(started, [*ELSEWHERE, *STAYS])
+    marker, scratch = said(runner)
+    caused = start(started, ["sleep", "9999"], marker)
+    assert end_leftovers() == ()
+    assert caused.poll() is None
+    assert scratch.is_dir()
+    runner.communicate()
+    assert end_leftovers() == ()  # who it was can't be proved from here
+    assert caused.poll() is None
+    assert not scratch.exists()  # but that nobody holds its lock can
+
+
+@needs_namespaces
+def test_a_run_elsewhere_touches_nothing_of_a_run_here(started: Started) -> None:
+    mine = Path(make_scratch())
+    mine.chmod(0o300)
+    (mine / "trial").mkdir()
+    caused = start(started, ["sleep", "9999"], runner_marker())
+    ends = "from passhat.isolation import end_leftovers; print(end_leftovers())"
+    for way in (ELSEWHERE, [word for word in ELSEWHERE if word != "--mount-proc"], []):
+        assert subprocess.check_output([*way, sys.executable, "-c", ends], text=True) == "()\n"
+    assert caused.poll() is None
+    assert (mine / "trial").is_dir()
+
+
+def test_what_a_dead_runner_left_here_is_ended_and_removed(started: Started) -> None:
+    runner = start(started, STAYS)
+    marker, scratch = said(runner)
+    scratch.chmod(0o300)
+    caused = start(started, ["sleep", "9999"], marker)
+    assert end_leftovers() == ()
+    runner.communicate()
+    assert end_leftovers() == (caused.pid,)
+    assert caused.wait() == -signal.SIGKILL
+    assert not scratch.exists()
+
+
+@pytest.mark.parametrize("change", ["start", "boot", "namespace", "old form", "no pid", "a group"])
+def test_a_marker_without_proof_ends_nothing(started: Started, folder: Path, change: str) -> None:
+    runner = start(started, STAYS)
+    marker, _ = said(runner)
+    runner.communicate()
+    pid, begun, where = marker.split(":")
+    boot, _, space = where.partition(".")
+    changed = {
+        "start": f"{os.getpid()}:{runner_marker().split(':')[1]}:{where}",
+        "boot": f"{pid}:{begun}:000000000000.{space}",
+        "namespace": f"{pid}:{begun}:{boot}.1",
+        "old form": f"{pid}:{begun}",
+        "no pid": f"x:{begun}:{where}",
+        "a group": f"0:{begun}:{where}",
+    }[change]
+    caused = start(started, ["sleep", "9999"], changed)
+    assert end_leftovers() == ()
+    assert caused.poll() is None
+
+
+def test_a_scratch_directory_without_its_lock_is_left_alone(started: Started) -> None:
+    runner = start(started, STAYS)
+    _, scratch = said(runner)
+    (scratch / ".lock").unlink()
+    runner.communicate()
+    end_leftovers()
+    assert scratch.is_dir()
+
+
+def test_locks_of_removed_directories_are_let_go(folder: Path) -> None:
+    before = len(os.listdir("/proc/self/fd"))
+    for _ in range(5):
+        shutil.rmtree(make_scratch())
+    assert len(os.listdir("/proc/self/fd")) <= before + 1
