@@ -56,17 +56,23 @@ def exact_beyond_normal(
 
 
 def exact_p(rows: Ints) -> Floats:
-    """p of ``sign_flip`` for every row of differences, by convolution of all rows at once."""
+    """p of ``sign_flip`` for every row of differences: the chance, by signs alone, of a sum no nearer to 0.
+
+    A sum of +-d has the transform prod cos(d t). As all sums of a row are even, or all are odd, its values at equal
+    steps through half a period tell every sum up to the number of steps from every other.
+    """
     import numpy as np
 
-    sizes = abs(rows)
-    total, seen = sizes.sum(1), abs(rows.sum(1))
-    sums = np.arange(int(total.max()) + 1)[None, :]
-    chance = np.zeros((len(rows), sums.size))
-    chance[:, 0] = 1
-    for size in sizes.T:
-        below = sums - size[:, None]
-        moved = np.where(below >= 0, np.take_along_axis(chance, np.maximum(below, 0), 1), 0)
-        chance = (chance + moved) / 2
-    first = -(-(total + seen) // 2)
-    return np.asarray(np.minimum(1, 2 * np.where(sums >= first[:, None], chance, 0).sum(1)))
+    sizes = np.sort(abs(rows), 1)[:, ::-1]
+    steps = (int(sizes.sum(1).max()) + 1) | 1
+    angles = np.pi / steps * np.arange(steps // 2 + 1)
+    cosines = np.cos(np.multiply.outer(np.arange(sizes[:, 0].max() + 1), angles))
+    transform = cosines[sizes[:, 0]]
+    for column in sizes.T[1:]:
+        if not column.any():
+            break
+        transform *= cosines[column]
+    nearer = abs(rows.sum(1)) - 1  # so many values lie between the sum and its mirror image
+    transform[:, 0] *= nearer / 2
+    transform[:, 1:] *= np.sin(np.multiply.outer(nearer, angles[1:])) / np.sin(angles[1:])
+    return np.asarray(np.minimum(1, 1 - 2 / steps * transform.sum(1)))
