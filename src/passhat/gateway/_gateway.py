@@ -18,6 +18,7 @@ from passhat.facts import Limits, ModelCall
 from passhat.gateway._cassette_modes import Stored
 from passhat.gateway._chunks import Chunking
 from passhat.gateway._clock import Clock, SystemClock
+from passhat.gateway._connections import MOST_AT_ONCE
 from passhat.gateway._endpoints import side_endpoint
 from passhat.gateway._errors import BadRequest, CassetteError, GatewayError, LimitReached, UpstreamError
 from passhat.gateway._exchange import NOTHING, Exchange, Pending
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
     from passhat.gateway._server import Server
 
 _decode = msgspec.json.Decoder().decode
+TOO_MANY = f"More than {MOST_AT_ONCE} requests of one trial at the same time; try again when some are answered."
 
 
 def _nobody(event: ModelCall) -> None:
@@ -202,6 +204,9 @@ class Gateway:
             return session
         wire = PATHS.get(bare(http.path)) if http.method == "POST" else None
         if wire is None:
+        if http.crowded:
+            session.crowded += 1
+            return _denied(http, 429, TOO_MANY, "passhat_too_many_requests", {"connection": "close"})
             return _beside(session, http)
         return _begin(session, wire, http)
 
@@ -335,9 +340,9 @@ def _key(headers: Mapping[str, str]) -> str:
     return headers.get("x-api-key", "")
 
 
-def _denied(http: HttpRequest, status: int, text: str, code: str) -> HttpReply:
+def _denied(http: HttpRequest, status: int, text: str, code: str, headers: Mapping[str, str] = NO_RETRY) -> HttpReply:
     anthropic = speaks_anthropic(http.path, http.headers)
-    return provider_error(anthropic, status, text, request_id="req_denied", code=code, headers=NO_RETRY)
+    return provider_error(anthropic, status, text, request_id="req_denied", code=code, headers=headers)
 
 
 def _new_key(kind: str) -> str:

@@ -11,7 +11,10 @@ Ending = Literal["clean", "broken", "reset"]
 
 
 class HttpRequest(msgspec.Struct, frozen=True):
-    """A request as it arrived. Header names are lower-case; ``path`` is decoded, ``query`` isn't."""
+    """A request as it arrived. Header names are lower-case; ``path`` is decoded, ``query`` isn't.
+
+    ``crowded``: too many of the same key are being answered already, and its body wasn't read.
+    """
 
     method: str
     path: str
@@ -19,6 +22,7 @@ class HttpRequest(msgspec.Struct, frozen=True):
     body: bytes = b""
     query: str = ""
     raw_path: str = ""  # as it was sent, still quoted
+    crowded: bool = False
 
 
 class HttpReply(msgspec.Struct):

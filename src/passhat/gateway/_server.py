@@ -12,6 +12,7 @@ from typing import Any
 import uvicorn
 
 from passhat.gateway._clock import Clock
+from passhat.gateway._connections import Connections
 from passhat.gateway._errors import GatewayError
 from passhat.gateway._exchange import Pending
 from passhat.gateway._http import HttpReply, HttpRequest
@@ -38,6 +39,7 @@ class Server:
         self._socket = _listen(port)
         self.base_url = f"http://127.0.0.1:{self._socket.getsockname()[1]}"
         self._relay = Relay(clock, self.base_url)
+        self._connections = Connections()
         self._thread = threading.Thread(target=self._run, name="passhat-gateway", daemon=True)
         self._ready = threading.Event()
         self._server: _Uvicorn | None = None
@@ -72,7 +74,8 @@ class Server:
         self.loop = asyncio.get_running_loop()
         config = uvicorn.Config(
             self._app,
-            http=ResettingProtocol,
+            http=ResettingProtocol.counted_in(self._connections),
+            backlog=self._connections.at_once,
             ws="none",
             lifespan="off",
             log_config=None,
@@ -93,13 +96,14 @@ class Server:
         if scope["type"] != "http":
             return
         try:
-            await self._answer(scope, receive, send)
+            with self._connections.request(_identity(scope)) as there_is_room:
+                await self._answer(scope, receive, send, crowded=not there_is_room)
         except asyncio.CancelledError:  # only when the server stops
             scope["extensions"][TRANSPORT].abort()
             await asyncio.sleep(0)  # uvicorn learns that the connection is gone, and doesn't miss an answer
 
-    async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
-        body = await _read_body(receive)
+    async def _answer(self, scope: Scope, receive: Receive, send: Send, *, crowded: bool) -> None:
+        body = b"" if crowded else await _read_body(receive)
         if body is None:
             return
         http = HttpRequest(
@@ -109,6 +113,7 @@ class Server:
             body,
             scope["query_string"].decode("latin-1"),
             scope["raw_path"].decode("latin-1"),
+            crowded,
         )
         step = self._core(http)
         if isinstance(step, Pending):
@@ -154,6 +159,12 @@ class _Uvicorn(uvicorn.Server):
         for listening in sockets or []:
             listening.close()
         await asyncio.sleep(0)
+
+
+def _identity(scope: Scope) -> str:
+    """What tells the clients of a request apart: the key that it came with, however it is written."""
+    given = {name: value for name, value in scope["headers"] if name in (b"authorization", b"x-api-key")}
+    return (given.get(b"authorization") or given.get(b"x-api-key") or b"").decode("latin-1")
 
 
 def _listen(port: int) -> socket.socket:

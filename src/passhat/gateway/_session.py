@@ -56,6 +56,7 @@ class Session:
         self.ends: float | None = None  # no request is let through from then on, in seconds by ``now``
         self.last_failure: str | None = None
         self.unreachable: str | None = None  # why there was no provider for the last request
+        self.crowded = 0  # requests that were refused because too many were being answered
         self.lock = threading.Lock()
         self.meter = Meter(limits)
         self.models: dict[str, None] = {}

@@ -14,6 +14,7 @@ import msgspec
 
 from passhat.isolation._capabilities import IsolationError
 from passhat.isolation._config import ServerConfig, ServerReady
+from passhat.isolation._descriptors import as_before
 from passhat.isolation._frames import Framing, Kind
 from passhat.isolation._fresh import command
 from passhat.isolation._slot import Slot
@@ -58,6 +59,7 @@ class ServerProcess:
             ) from error
         finally:
             theirs.close()
+        as_before(self._popen.pid)
         try:
             await asyncio.get_running_loop().sock_sendall(
                 ours, Framing().pack(Kind.JOB, msgspec.json.encode(self._config))
@@ -89,7 +91,10 @@ class ServerProcess:
 
     async def slot(self) -> Slot:
         """A new supervisor. Raises `IsolationError` when the server is gone."""
-        ours, theirs = socket.socketpair()
+        try:
+            ours, theirs = socket.socketpair()
+        except OSError as error:
+            raise IsolationError(f"no supervisor can be had: {error}") from error
         try:
             async with self._lock:
                 socket.send_fds(self._sock, [Framing().pack(Kind.SLOT)], [theirs.fileno()])

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from passhat.isolation._descriptors import more_descriptors
 from passhat.running._models import led_to
 from passhat.trial import ModelAccess
 
@@ -37,6 +38,7 @@ def entrance() -> Iterator[Entrance]:
     """
     from passhat.gateway import Gateway
 
+    more_descriptors()
     host = dict(os.environ)
     with Gateway() as gateway:
         here = Entrance(gateway, host)

@@ -19,7 +19,7 @@ from passhat.running._executor import Acted
 from passhat.running._grading import FinalState
 from passhat.running._output import TooLarge, checked_output
 from passhat.running._plan import PlannedTrial
-from passhat.running._session import limit_reached, model_that_answered, open_session, unused_notes
+from passhat.running._session import limit_reached, model_that_answered, open_session, session_notes
 from passhat.running._verdict import is_graded, may_run_again, status_of
 from passhat.running._workspaces import Unfit, seal, snapshot
 from passhat.trial import Recorder, Trial, Workspace, open_environment, recorder_here, service_variables
@@ -215,7 +215,7 @@ class InlineTrial:
                 status, error = unfit.makes(status, error, self.notes)
                 remove_tree(made)
                 made.mkdir(mode=0o700)
-        self.notes.extend(unused_notes(self.session))
+        self.notes.extend(session_notes(self.session))
         transcript, usage = self.recorder.transcript(), self.session.usage()
         final = FinalState(
             self.planned,

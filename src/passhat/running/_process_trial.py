@@ -34,7 +34,7 @@ from passhat.running._process_orders import (
     Unready,
 )
 from passhat.running._process_place import TrialFolder, sealed
-from passhat.running._session import limit_reached, model_that_answered, open_session, unused_notes
+from passhat.running._session import limit_reached, model_that_answered, open_session, session_notes
 from passhat.running._verdict import is_graded, may_run_again, status_of
 from passhat.running._workspaces import Unfit
 from passhat.trial import CLEARED, Recorder, service_variables
@@ -295,7 +295,7 @@ class ProcessTrial:
         return None
 
     def _note(self, ended: Ended) -> None:
-        self.notes.extend(unused_notes(self.session))
+        self.notes.extend(session_notes(self.session))
         self.notes.extend(ended.notes)
         if ended.from_disk:
             self.notes.append(f"modules read from disk during the trial: {', '.join(ended.from_disk[:10])}")

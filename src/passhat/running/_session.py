@@ -38,10 +38,13 @@ def limit_reached(name: str, limits: Limits) -> ErrorInfo:
     return ErrorInfo(name, f"the limit of {getattr(limits, name)} {name.replace('_', ' ')} was reached")
 
 
-def unused_notes(session: Session) -> list[str]:
-    """A note on scripted replies that nothing asked for; none when there are none."""
+def session_notes(session: Session) -> list[str]:
+    """Notes on scripted replies that nothing asked for, and on requests that were refused unheard."""
     unused = session.unused()
-    return [f"{len(unused)} scripted replies were not asked for: {', '.join(unused[:3])}"] if unused else []
+    notes = [f"{len(unused)} scripted replies were not asked for: {', '.join(unused[:3])}"] if unused else []
+    if session.crowded:
+        notes.append(f"{session.crowded} requests were refused: more at the same time than the gateway answers")
+    return notes
 
 
 def model_that_answered(transcript: Transcript) -> str | None:

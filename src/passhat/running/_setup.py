@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import msgspec
 
 from passhat.facts import Manifest, Task
+from passhat.isolation._descriptors import more_descriptors
 from passhat.running._asked import Asked, Select
 from passhat.running._data_files import DataFiles
 from passhat.running._errors import RunError
@@ -111,6 +112,7 @@ class Setup:
             return self.asked.through.gateway
         from passhat.gateway import Gateway
 
+        more_descriptors()
         gateway = Gateway()
         undo.callback(gateway.close)
         return gateway
