@@ -28,6 +28,8 @@ def found_suites(path: str) -> list[FoundSuite]:
 
 def suite_of(manifest: Manifest, path: str | None, root: Path) -> Suite:
     """The suite of a run, where the run found it, or at a path."""
+    if manifest.source_file is None and manifest.suite.startswith("pytest "):
+        raise NoSuite(f"{manifest.run_id} is a session of pytest: run pytest again, it has no other way to go on")
     place = path or manifest.source_file
     if place is None:
         raise NoSuite(

@@ -72,6 +72,8 @@ class Gateway:
         self._sessions: dict[str, Session] = {}
         self._over: set[str] = set()
         self._routed: list[Session] = []
+        self.otherwise: Callable[[], Session | None] = lambda: None
+        """Says whose a request with the process's own key is while no session is routed; called in any thread."""
 
     def start(self) -> Gateway:
         """Start the server, unless it runs."""
@@ -202,11 +204,11 @@ class Gateway:
         session = self._session(http)
         if isinstance(session, HttpReply):
             return session
-        wire = PATHS.get(bare(http.path)) if http.method == "POST" else None
-        if wire is None:
         if http.crowded:
             session.crowded += 1
             return _denied(http, 429, TOO_MANY, "passhat_too_many_requests", {"connection": "close"})
+        wire = PATHS.get(bare(http.path)) if http.method == "POST" else None
+        if wire is None:
             return _beside(session, http)
         return _begin(session, wire, http)
 
@@ -228,6 +230,8 @@ class Gateway:
             routed = list(self._routed)
         if len(routed) == 1:
             return routed[0]
+        if not routed and (session := self.otherwise()) is not None and session.open:
+            return session
         if not routed:
             text = "This is the process's own key and no trial is running: a model was asked outside of a trial."
             return _denied(http, 401, text, "passhat_outside")

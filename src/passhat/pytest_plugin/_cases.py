@@ -14,6 +14,7 @@ import pytest
 from _pytest.reports import CollectErrorRepr
 
 from passhat.pytest_plugin._arms import name_arms
+from passhat.pytest_plugin._asking import is_suite
 from passhat.pytest_plugin._items import Case, ItemTrial
 from passhat.pytest_plugin._keys import CASE, MARKS, TRIAL, TRIALS
 from passhat.pytest_plugin._marks import TrialsMark, read
@@ -54,7 +55,7 @@ def make_trials(metafunc: pytest.Metafunc, mark: pytest.Mark) -> None:
     config = metafunc.config
     if not hasattr(pytest, "HIDDEN_PARAM"):
         raise pytest.UsageError(f"@pytest.mark.trials needs pytest 8.4 or newer; this is pytest {pytest.__version__}")
-    asked = read(mark, metafunc.definition.nodeid, config.getoption("passhat_trials"))
+    asked = _read(config, mark, metafunc.definition)
     _check_double(metafunc, asked)
     if TRIALS not in config.stash:
         config.stash[TRIALS] = True
@@ -123,7 +124,7 @@ def link(nodes: Iterable[Any]) -> None:
         if number != VERDICT:
             pending.append((node, number))
             continue
-        case = node.stash[CASE] = Case(node.nodeid, _mark_of(node), [trial for trial, _ in pending])
+        case = node.stash[CASE] = Case(node, _mark_of(node), [trial for trial, _ in pending])
         for trial, number in pending:
             trial.stash[TRIAL] = ItemTrial(case, number)
         pending = []
@@ -137,12 +138,17 @@ def link(nodes: Iterable[Any]) -> None:
             case.arm, case.task, case.arms = arm, task, arms
 
 
+def _read(config: pytest.Config, mark: pytest.Mark, item: pytest.Item) -> TrialsMark:
+    live = config.getoption("passhat_model") is not None
+    return read(mark, item.nodeid, config.getoption("passhat_trials"), live=live, of_suite=is_suite(item))
+
+
 def _mark_of(item: pytest.Item) -> TrialsMark:
     mark = item.get_closest_marker("trials")
     assert mark is not None
     known: dict[int, tuple[pytest.Mark, TrialsMark]] = item.config.stash.setdefault(MARKS, {})
     if id(mark) not in known:
-        known[id(mark)] = mark, read(mark, item.nodeid, item.config.getoption("passhat_trials"))
+        known[id(mark)] = mark, _read(item.config, mark, item)
     return known[id(mark)][1]
 
 

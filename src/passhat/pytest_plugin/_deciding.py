@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Iterable
 from typing import Any
 
@@ -85,6 +86,10 @@ class Deciding:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        verdict = report.__dict__.pop("passhat_verdict", None)
+        if verdict is not None:  # a fixture that trials share failed at its end
+            report.nodeid, report.location = verdict, _case_location(report.location, verdict)
+            return
         data = report.__dict__.pop("passhat", None)
         if data is not None:
             part = data if isinstance(data, Part) else Part.unpacked(data)
@@ -194,13 +199,15 @@ class Deciding:
         lines = [(name, verdict.headline) for name, verdict in self._verdicts.items() if verdict.report is not None]
         if not lines:
             return
-        terminalreporter.section("trials", sep="-", blue=True)
+        terminalreporter.section("trials, with two-sided 95 % intervals", sep="-", blue=True)
         if len(lines) > _LISTED:
             quiet = [name for name, verdict in self._verdicts.items() if verdict.outcome == "passed"]
             lines = [(name, headline) for name, headline in lines if name not in quiet]
             terminalreporter.line(f"{len(quiet)} cases passed; they are in the report")
         for name, headline in lines:
             terminalreporter.line(f"{name}  {headline}")
+            for line in wrapped(self._verdicts[name].aside, terminalreporter._tw.fullwidth):
+                terminalreporter.line(line)
         for line in self._recording.closing_lines():
             terminalreporter.line(line)
 
@@ -208,6 +215,11 @@ class Deciding:
     def pytest_sessionfinish(self) -> None:
         whole = all(case.over for case in self.cases.values())
         self._recording.close(whole=whole, files=self._looks.manifest().files)
+
+
+def wrapped(text: str, width: int) -> list[str]:
+    """Lines below a verdict, indented."""
+    return textwrap.wrap(text, max(40, width), initial_indent="    ", subsequent_indent="    ", break_long_words=False)
 
 
 def _case_location(location: tuple[str, int | None, str], case: str) -> tuple[str, int | None, str]:

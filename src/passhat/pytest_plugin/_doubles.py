@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -9,10 +10,13 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 import pytest
 
-from passhat.facts import ModelCall, Transcript, derive_seed
-from passhat.pytest_plugin._environment import for_subprocess, gateway_of, host_environment, point_at
+from passhat.facts import ModelCall, ModelSource, NotJSON, Transcript, as_json, derive_seed
+from passhat.pytest_plugin._asking import mode_of
+from passhat.pytest_plugin._environment import for_subprocess, gateway_of, point_at
 from passhat.pytest_plugin._keys import ENVIRONMENT, EVIDENCE, FAILED, TRIAL
-from passhat.pytest_plugin._refusing import SIMULATED, UNASKED, Refusing
+from passhat.pytest_plugin._leading import leads
+from passhat.pytest_plugin._parts import WrongTest
+from passhat.pytest_plugin._refusing import Refusing
 from passhat.pytest_plugin._transcripts import Transcripts
 from passhat.trial import Recorder, Trial, Workspace, recorder_here
 
@@ -23,18 +27,25 @@ if TYPE_CHECKING:
 class PytestTrial(Trial):
     """The live trial of a test, with the transcript of what its model was asked."""
 
-    def __init__(self, session: Session, recorder: Recorder, workspace: Path, **more: Any) -> None:
-        super().__init__(
-            recorder=recorder,
-            workspace=Workspace(lambda: workspace),
-            model=session.access,
-            **more,
-        )
-        self._session = session
+    def __init__(self, mode: Any, session: Session, recorder: Recorder, workspace: Workspace, **more: Any) -> None:
+        super().__init__(recorder=recorder, workspace=workspace, model=session.access, **more)
+        self.mode = mode
+        self.session = session
+        self.recorder = recorder
+        self.place: Path | None = None  # of the workspace, once the fixture has one
+        self.astray = ""  # why a request that went past the gateway was stopped
         self.submitted: tuple[Any, Any, Any] = (None, None, None)
 
     def submit(self, output: Any, *, input: Any = None, expected: Any = None) -> None:
-        """What the judges of the marker are to look at: ``trial.output``, ``trial.input``, ``trial.task.expected``."""
+        """What the judges of the marker are to look at: ``trial.output``, ``trial.input``, ``trial.task.expected``.
+
+        Raises an error for what JSON can't hold: that is the test's own fault, and no trial of it has a verdict.
+        """
+        named = {"input": input, "output": output, "expected": expected}
+        try:
+            input, output, expected = (as_json(value, name=name) for name, value in named.items())
+        except NotJSON as error:
+            raise WrongTest(f"trial.submit: {error}") from None
         self.submitted = (input, output, expected)
 
     @property
@@ -43,24 +54,24 @@ class PytestTrial(Trial):
         return self._recorder.transcript()
 
     @property
-    def source(self) -> str:
-        """Who answered: scripted, simulated, replayed or live; unseen before the first call."""
-        return self._session.source if self._session.calls else "unseen"
+    def source(self) -> ModelSource:
+        """Who answered: scripted, simulated, replayed or live; unseen where nobody did, mixed for several."""
+        return who_answered(self.transcript)
 
     @property
     def failure(self) -> tuple[str, str] | None:
         """What the gateway saw go wrong: ("limit", …) or ("provider_error", …); it beats what the test then raised."""
-        if self._session.limit_hit is not None:
-            return "limit", f"the limit of {self._session.limit_hit.replace('_', ' ')} was reached"
-        if self._session.last_failure is not None:
-            return "provider_error", self._session.last_failure
+        if self.session.limit_hit is not None:
+            return "limit", f"the limit of {self.session.limit_hit.replace('_', ' ')} was reached"
+        if self.session.last_failure is not None:
+            return "provider_error", self.session.last_failure
         return None
 
     @property
     def nobody(self) -> str:
         """Why requests that the test made reached no model; empty when none was refused for that."""
-        mode = self._session.player
-        return mode.why if isinstance(mode, Refusing) and self._session.calls else ""
+        unanswered = isinstance(self.mode, Refusing) and self.session.calls
+        return self.astray or (self.mode.why if unanswered else "")
 
     def complaint(self) -> str:
         """What is wrong at the end of a test that found nothing wrong itself; empty when all is well."""
@@ -74,9 +85,10 @@ class PytestTrial(Trial):
 class Faux(PytestTrial):
     """A scripted model, and the trial it answers in."""
 
-    def __init__(self, script: Script, session: Session, recorder: Recorder, workspace: Path, **more: Any) -> None:
-        super().__init__(session, recorder, workspace, **more)
-        self._script = script
+    @property
+    def _script(self) -> Script:
+        script: Script = self.mode
+        return script
 
     def script(self, *replies: Any) -> None:
         """Replace what is left of the script: replies in order, or one function of the request (plain or async)."""
@@ -89,7 +101,7 @@ class Faux(PytestTrial):
     @property
     def call_count(self) -> int:
         """Requests so far, those that failed included."""
-        return self._session.calls
+        return self.session.calls
 
     @property
     def requests(self) -> tuple[Request, ...]:
@@ -103,10 +115,12 @@ class Faux(PytestTrial):
 
     def complaint(self) -> str:
         """Replies that nothing asked for, or requests that the script had no reply for, in a line."""
-        unused = self._session.unused()
+        if self.nobody:
+            return self.nobody
+        unused = self.session.unused()
         if unused:
             return f"the script was not used up; nothing asked for: {', '.join(unused)}"
-        if not self._session.calls:
+        if not self.session.calls:
             return ""
         calls = [event for event in self.transcript.events if isinstance(event, ModelCall)]
         unmet = [call.error or "" for call in calls if call.refused == "script"]
@@ -120,11 +134,11 @@ class Faux(PytestTrial):
 
     def transport(self, library: str = "httpx2") -> Any:
         """A transport for a client that the test makes: ``httpx2.Client(transport=faux.transport())``."""
-        return self._session.transport(library)
+        return self.session.transport(library)
 
     def async_transport(self, library: str = "httpx2") -> Any:
         """A transport for an async client that the test makes."""
-        return self._session.async_transport(library)
+        return self.session.async_transport(library)
 
 
 def live_trial(request: pytest.FixtureRequest, workspace: Path, patch: pytest.MonkeyPatch) -> Iterator[PytestTrial]:
@@ -132,41 +146,45 @@ def live_trial(request: pytest.FixtureRequest, workspace: Path, patch: pytest.Mo
     if "faux" in request.fixturenames and isinstance(double := request.getfixturevalue("faux"), Faux):
         yield double
         return
-    recorder, session, about = _opened(request, workspace, _mode(request))
-    trial = PytestTrial(session, recorder, workspace, **about)
-    yield from _running(request, patch, trial, session, recorder)
-    _complain(request, trial)
-
-
-def _mode(request: pytest.FixtureRequest) -> Any:
-    """Who answers: the model of the command line, the marker's simulation, or what the agent itself asks for.
-
-    The last only where somebody asked for trials that may cost money, and the marker doesn't say that none do.
-    """
-    from passhat.gateway import Forward, Simulate
-
-    host = host_environment(request.config)
-    model = request.config.getoption("passhat_model")
-    if model is not None:
-        return Forward.to_model(model, host)
-    trial = request.node.stash.get(TRIAL, None)
-    mark = None if trial is None else trial.case.mark
-    if mark is not None and mark.simulated:
-        return Refusing(SIMULATED) if mark.simulation is None else Simulate(mark.simulation)
-    if request.config.getoption("passhat_trials") is None:
-        return Refusing(UNASKED)
-    return Forward.as_asked(host)
+    leading = leads(request.node)
+    trial = new_trial(request.node) if leading is None else leading.evidence(request.node)
+    yield from _running(request, workspace, patch, trial)
 
 
 def scripted_trial(request: pytest.FixtureRequest, workspace: Path, patch: pytest.MonkeyPatch) -> Iterator[Faux]:
     """Make the ``faux`` fixture, and see at its end that the script was used up."""
+    leading = leads(request.node)
+    known = None if leading is None else leading.evidence(request.node)
+    if isinstance(known, Faux):
+        double = known
+    else:  # the test asks for it while it runs
+        double = _scripted(request.node)
+        if leading is not None and known is not None:
+            double.astray = known.nobody
+            leading.replaced(double)
+    yield from _running(request, workspace, patch, double)
+
+
+def new_trial(item: pytest.Item) -> PytestTrial:
+    """The trial of a test, scripted where the test uses ``faux``; it has no workspace before its fixture."""
+    if "faux" in getattr(item, "fixturenames", ()):
+        return _scripted(item)
+    mode = mode_of(item)
+    return PytestTrial(mode, **_parts(item, mode))
+
+
+def _scripted(item: pytest.Item) -> Faux:
     from passhat.gateway import Script
 
     script = Script()
-    recorder, session, about = _opened(request, workspace, script)
-    double = Faux(script, session, recorder, workspace, **about)
-    yield from _running(request, patch, double, session, recorder)
-    _complain(request, double)
+    return Faux(script, **_parts(item, script))
+
+
+def who_answered(transcript: Transcript) -> ModelSource:
+    """The source of the calls that were answered, "unseen" without one."""
+    seen = {call.source for call in transcript.model_calls if call.refused is None} - {"unseen"}
+    found: ModelSource = msgspec.convert("mixed" if len(seen) > 1 else next(iter(seen), "unseen"), ModelSource)
+    return found
 
 
 def _complain(request: pytest.FixtureRequest, trial: PytestTrial) -> None:
@@ -176,33 +194,45 @@ def _complain(request: pytest.FixtureRequest, trial: PytestTrial) -> None:
         pytest.fail(complaint, pytrace=False)
 
 
-def _opened(request: pytest.FixtureRequest, workspace: Path, mode: Any) -> tuple[Recorder, Session, dict[str, Any]]:
-    chosen = request.config.getoption("passhat_seed") or 0
-    trial = request.node.stash.get(TRIAL, None)
-    case, number = (request.node.nodeid, 1) if trial is None else (trial.case.name, trial.number)
+def _parts(item: pytest.Item, mode: Any) -> dict[str, Any]:
+    """What a trial is made of: its session at the gateway, its recorder, and what is known of it."""
+    chosen = item.config.getoption("passhat_seed") or 0
+    trial = item.stash.get(TRIAL, None)
+    case, number = (item.nodeid, 1) if trial is None else (trial.case.name, trial.number)
     seed = derive_seed(chosen, case, 0) if trial is None else trial.seed(chosen)
     recorder = Recorder()
-    session = gateway_of(request.config).open(
-        mode, sink=recorder.add, now=recorder.now, seed=seed, label=case, workspace=workspace
+    workspace = Workspace(lambda: _placed(item))
+    session = gateway_of(item.config).open(
+        mode, sink=recorder.add, now=recorder.now, seed=seed, label=case, workspace=lambda: workspace.made
     )
-    env = for_subprocess(request.config, session.access)
-    return recorder, session, {"task_id": case, "input": None, "number": number - 1, "seed": seed, "env": env}
+    env = for_subprocess(item.config, session.access)
+    about = {"task_id": case, "input": None, "number": number - 1, "seed": seed, "env": env}
+    return {"session": session, "recorder": recorder, "workspace": workspace, **about}
 
 
-def _running(
-    request: pytest.FixtureRequest, patch: pytest.MonkeyPatch, trial: Any, session: Session, recorder: Recorder
-) -> Iterator[Any]:
+def _placed(item: pytest.Item) -> Path:
+    place: Path | None = item.stash[EVIDENCE].place
+    if place is None:
+        raise RuntimeError("a test has a workspace while its fixture trial or faux is there")
+    return place
+
+
+def _running(request: pytest.FixtureRequest, workspace: Path, patch: pytest.MonkeyPatch, trial: Any) -> Iterator[Any]:
     """Lead clients to the session while the test runs, and keep what happened for the report."""
+    config, session = request.config, trial.session
     request.node.stash[EVIDENCE] = trial
-    if not request.config.pluginmanager.has_plugin("passhat-transcripts"):
-        request.config.pluginmanager.register(Transcripts(), "passhat-transcripts")
-    token = recorder_here.set(recorder)
-    gateway = gateway_of(request.config)
+    trial.place = workspace
+    if not config.pluginmanager.has_plugin("passhat-transcripts"):
+        config.pluginmanager.register(Transcripts(), "passhat-transcripts")
+    led = leads(request.node) is not None
+    token = recorder_here.set(trial.recorder)
     try:
-        with gateway.route(session):
-            if ENVIRONMENT not in request.config.stash:
+        with contextlib.nullcontext() if led else gateway_of(config).route(session):
+            if ENVIRONMENT not in config.stash:
                 point_at(patch, session.access)
             yield trial
     finally:
         recorder_here.reset(token)
-        session.revoke()
+        if not led:
+            session.revoke()
+    _complain(request, trial)

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 import pytest
@@ -34,22 +32,6 @@ def gateway_of(config: pytest.Config) -> Gateway:
 def host_environment(config: pytest.Config) -> dict[str, str]:
     """The environment as it was before anything of ours was set: real base URLs and keys."""
     return config.stash.setdefault(HOST, dict(os.environ))
-
-
-@contextmanager
-def as_host(config: pytest.Config) -> Iterator[None]:
-    """While inside, clients find what the host's environment names: for judges, which aren't part of the trial."""
-    host = host_environment(config)
-    patch = pytest.MonkeyPatch()
-    for name in (*CLEARED, *ModelAccess("", "").environ()):
-        if name in host:
-            patch.setenv(name, host[name])
-        else:
-            patch.delenv(name, raising=False)
-    try:
-        yield
-    finally:
-        patch.undo()
 
 
 def for_subprocess(config: pytest.Config, access: ModelAccess) -> dict[str, str]:

@@ -18,10 +18,24 @@ if TYPE_CHECKING:
 class Case:
     """One test with trials: what all of them share. ``name`` is the verdict's node id."""
 
-    __slots__ = ("arm", "arms", "broken", "gate", "items", "mark", "name", "rule", "sets_up", "shared", "task")
+    __slots__ = (
+        "arm",
+        "arms",
+        "broken",
+        "gate",
+        "items",
+        "mark",
+        "name",
+        "rule",
+        "sets_up",
+        "shared",
+        "task",
+        "verdict",
+    )
 
-    def __init__(self, name: str, mark: TrialsMark, items: list[pytest.Item]) -> None:
-        self.name = name
+    def __init__(self, verdict: pytest.Item, mark: TrialsMark, items: list[pytest.Item]) -> None:
+        self.name = verdict.nodeid
+        self.verdict = verdict
         self.mark = mark
         self.items = items  # of the trials, in order
         self.rule = mark.rule
@@ -44,7 +58,7 @@ class ItemTrial:
         self.number = number  # from 1
         self.alone = False  # asked for by its own name: an ordinary test
         self.running = False  # its body is running
-        self.subtest = ""  # the first subtest that failed
+        self.subtest: tuple[str, str] | None = None  # the first subtest that failed: why, and its traceback
         self.judged: Judged | None = None
         self.ended: SuiteTrial | None = None  # for a trial of a suite
         self._seed = -1

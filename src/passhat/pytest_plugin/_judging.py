@@ -13,8 +13,10 @@ import msgspec
 import pytest
 
 from passhat.facts import Grade, Limits, Role, Task, decide
-from passhat.pytest_plugin._environment import as_host, gateway_of, host_environment
-from passhat.pytest_plugin._keys import EVIDENCE
+from passhat.pytest_plugin._asking import may_judge, may_spend
+from passhat.pytest_plugin._environment import gateway_of, host_environment
+from passhat.pytest_plugin._keys import EVIDENCE, LEADING
+from passhat.pytest_plugin._marks import held_name
 
 if TYPE_CHECKING:
     from passhat.pytest_plugin._doubles import PytestTrial
@@ -42,7 +44,7 @@ def judge_trial(item: pytest.Item, case: Case) -> Judged | None:
     if not mark.judges:
         return None
     evidence = item.stash[EVIDENCE]
-    with _bench(item.config, mark.judges, evidence, case.name) as (bench, why), as_host(item.config):
+    with _bench(item.config, mark.judges, evidence, case.name) as (bench, why), item.config.stash[LEADING].judging():
         grades = tuple(_graded(mark.judges, mark.threshold, evidence, case.name, bench, why))
     passed = decide(grades).passed
     return Judged(grades, passed, "" if passed else _why(grades, mark.threshold))
@@ -55,10 +57,10 @@ def _bench(
     """Where judges that ask a model reach it; or why they can't."""
     from passhat.running import PlannedTrial, RunError, bench, judges_for
 
-    host = host_environment(config)
-    model = config.getoption("passhat_model")
-    if model is None and config.getoption("passhat_trials") is None:  # a session that is to spend nothing
-        host = {name: value for name, value in host.items() if name != "PASSHAT_JUDGE_MODEL"}
+    host, model = host_of_judges(config), config.getoption("passhat_model")
+    if why := unjudged(config, judges):
+        yield None, why
+        return
     try:
         found = judges_for(judges, config.getoption("passhat_judge_model"), host, under_test=model)
     except RunError as error:
@@ -67,6 +69,25 @@ def _bench(
     planned = PlannedTrial(Task(case), trial.number, "", trial.seed, 0)
     with bench(found, gateway_of(config), planned, Limits()) as opened:
         yield opened, ""
+
+
+def host_of_judges(config: pytest.Config) -> dict[str, str]:
+    """The host's environment, without a judge's model where nothing may be spent."""
+    host = host_environment(config)
+    return host if may_spend(config) else {name: host[name] for name in host if name != "PASSHAT_JUDGE_MODEL"}
+
+
+def unjudged(config: pytest.Config, judges: Sequence[Judge], named: str | None = None) -> str:
+    """Why judges that name a model themselves, or that something else names it for, aren't asked; empty if they are."""
+    from passhat.graders.judge import judges_in
+
+    models = [name for judge in judges_in(judges) for name in judge.models]
+    if may_judge(config) or not (models or named):
+        return ""
+    return (
+        f"the judge's model {named or models[0]} costs money and nobody asked for it: say --judge-model PROVIDER/NAME, "
+        "--model PROVIDER/NAME or --trials N"
+    )
 
 
 def _graded(
@@ -99,7 +120,7 @@ def _held(grade: Grade, judge: Judge, threshold: float | None) -> Grade:
     reason = "" if _OWN_THRESHOLD.fullmatch(grade.reason) else grade.reason
     if threshold is None:
         return msgspec.structs.replace(grade, role=Role.ADVISORY, reason=reason)
-    name, score = f"{grade.name} >= {threshold:g}", grade.score_value
+    name, score = held_name(grade.name, threshold), grade.score_value
     passed = grade.passed if score is None else score >= threshold - _EPSILON
     return msgspec.structs.replace(grade, role=Role.REQUIRED, passed=passed, reason=reason, name=name)
 

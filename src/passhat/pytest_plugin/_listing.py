@@ -31,5 +31,5 @@ def _stem(text: str) -> str:
 
 
 def _end_of(text: str, most: int = 40) -> str:
-    lines = text.rstrip().splitlines()
+    lines = [line if len(line) <= 500 else f"{line[:500]}…" for line in text.rstrip().splitlines()]
     return "\n".join(lines if len(lines) <= most else [f"… {len(lines) - most} lines", *lines[-most:]])

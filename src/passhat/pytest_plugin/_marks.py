@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import pytest
+from msgspec.structs import replace
 
 from passhat.suite import Gate, SuiteError
 from passhat.summary import gate_feasibility
@@ -40,10 +41,15 @@ class TrialsMark:
 _KNOWN = ("n", "gate", "simulated", "simulation", "undecided", "judges", "threshold", "arms")
 
 
-def read(mark: pytest.Mark, where: str, forced: str | None) -> TrialsMark:
-    """Check a marker of the test ``where``; ``forced`` is the text of ``--trials``, which beats its n."""
+def read(
+    mark: pytest.Mark, where: str, forced: str | None, *, live: bool = False, of_suite: bool = False
+) -> TrialsMark:
+    """Check a marker of the test ``where``; ``forced`` is the text of ``--trials``, which beats its n.
+
+    ``live`` says that a model was named, so that no simulation answers; ``of_suite`` that a suite's graders judge.
+    """
     try:
-        return _checked(mark, forced)
+        return _checked(mark, forced, live, of_suite)
     except (SuiteError, _Wrong) as error:
         raise pytest.Collector.CollectError(f"{where}: @pytest.mark.trials: {error}") from None
 
@@ -52,11 +58,13 @@ class _Wrong(Exception):
     """Something in the marker that can't work."""
 
 
-def _checked(mark: pytest.Mark, forced: str | None) -> TrialsMark:
+def _checked(mark: pytest.Mark, forced: str | None, live: bool, of_suite: bool) -> TrialsMark:
     given = mark.kwargs
     unknown = sorted(set(given) - set(_KNOWN))
     if unknown:
         raise _Wrong(f"there is no option {unknown[0]!r}; known: {', '.join(_KNOWN)}")
+    if len(mark.args) == 2 and isinstance(mark.args[1], str):
+        raise _Wrong(f"the gate is given by name: trials({mark.args[0]!r}, gate={mark.args[1]!r})")
     if len(mark.args) + ("n" in given) != 1:
         raise _Wrong("give the number of trials, as in trials(20)")
     n = _whole(mark.args[0] if mark.args else given["n"])
@@ -74,11 +82,13 @@ def _checked(mark: pytest.Mark, forced: str | None) -> TrialsMark:
         raise _Wrong(f"arms={arms!r}: must be the name of a parameter of the test")
     judges, threshold = _judges(given.get("judges", ()), given.get("threshold"))
     gate, every = _gate(given.get("gate", EVERY))
+    simulated = simulated or simulation is not None
+    if gate is not None:
+        gate = _decidable(gate, judges, threshold, simulated=simulated and not live, of_suite=of_suite)
     possible = None if gate is None else gate_feasibility(gate, tasks=1, trials=n)
     unreachable = "" if possible is None or possible.possible else possible.message
     if unreachable and forced is None:
-        raise _Wrong(unreachable)
-    simulated = simulated or simulation is not None
+        raise _Wrong(f"{unreachable} (a gate is proved one-sidedly; the interval that a verdict shows is two-sided)")
     return TrialsMark(n, gate, every, simulated, undecided, simulation, judges, threshold, arms, unreachable)
 
 
@@ -90,6 +100,29 @@ def _gate(asked: Any) -> tuple[Gate | None, bool]:
     if gate.of != "these tasks":
         raise _Wrong(f"gate {str(gate)!r}: one test is one task; leave out 'of {gate.of}'")
     return gate, False
+
+
+def _decidable(
+    gate: Gate, judges: tuple[Callable[..., Any], ...], threshold: float | None, *, simulated: bool, of_suite: bool
+) -> Gate:
+    """The gate by the name that its grader has in the record; refused where no trial could say anything about it."""
+    from passhat.graders import grader_names
+
+    if gate.rate == "dollars" and simulated:
+        raise _Wrong(f"gate {str(gate)!r}: a simulated model has no price, so nothing could decide it")
+    if gate.rate != "grader" or of_suite:
+        return gate
+    names = {name: held_name(name, threshold) for name in grader_names(judges)}
+    known = ("test", *names, *names.values())
+    if gate.name not in known:
+        own = ", ".join(("test", *names))
+        raise _Wrong(f"gate {str(gate)!r}: no judge is called {gate.name!r}; known: {own} (test is the test itself)")
+    return replace(gate, name=names.get(gate.name, gate.name))
+
+
+def held_name(judge: str, threshold: float | None) -> str:
+    """What a judge's grade is called: its bar stands in it, since a judge may have several."""
+    return judge if threshold is None else f"{judge} >= {threshold:g}"
 
 
 def _judges(judges: Any, threshold: Any) -> tuple[tuple[Callable[..., Any], ...], float | None]:

@@ -7,7 +7,7 @@ from typing import Any, Literal
 import msgspec
 import pytest
 
-from passhat.facts import Grade
+from passhat.facts import Grade, PasshatError, message_of
 
 Kind = Literal[
     "passed",
@@ -27,8 +27,13 @@ Kind = Literal[
 ]
 FAILURES: tuple[Kind, ...] = ("failed", "agent_error", "timeout", "limit", "provider_error")
 
+
+class WrongTest(PasshatError):
+    """The test itself, or the suite that it runs, can't work: that says nothing of an agent, in any trial."""
+
+
 # errors of the test's own text: they would repeat in every trial and say nothing of the agent
-_BROKEN = (NameError, ImportError, pytest.FixtureLookupError)
+_BROKEN = (NameError, ImportError, pytest.FixtureLookupError, WrongTest)
 _NO_ASYNC = "async def functions are not natively supported"
 
 
@@ -46,7 +51,6 @@ class Part(msgspec.Struct, frozen=True, omit_defaults=True):
     seed: int = 0
     rule: str = ""
     gate: str | None = None
-    simulated: bool = False
     undecided: str | None = None
     xfail: str | None = None
     strict: bool = False
@@ -77,7 +81,7 @@ def classify(call: pytest.CallInfo[Any], when: str) -> tuple[Kind, str, str]:
     if call.excinfo is None:
         return "passed", "", ""
     error = call.excinfo.value
-    message, name = first_line(str(error)), type(error).__name__
+    message, name = first_line(storable(message_of(error))), storable(type(error).__name__)
     if isinstance(error, pytest.skip.Exception):
         return "skipped", message, name
     if isinstance(error, _BROKEN):
@@ -91,6 +95,22 @@ def classify(call: pytest.CallInfo[Any], when: str) -> tuple[Kind, str, str]:
     if isinstance(error, AssertionError):
         return "failed", message or "assertion failed", name
     return "agent_error", f"{name}: {message}", name
+
+
+def storable(text: str, longest: int = 20_000) -> str:
+    """Text that any file, process and terminal can take; the middle of what is huge is cut out.
+
+    >>> storable("a\ud800b"), storable("x" * 50, 20)
+    ('a\\ud800b', 'xxxxx…40 characters…xxxxx')
+    """
+    if len(text) > longest:
+        kept = longest // 4
+        text = f"{text[:kept]}…{len(text) - 2 * kept} characters…{text[-kept:]}"
+    if text.isascii() and text.replace("\n", "").isprintable():
+        return text
+    from passhat.reporting import clean_block
+
+    return clean_block(text).encode("utf-8", "backslashreplace").decode()
 
 
 def first_line(text: str, longest: int = 200) -> str:

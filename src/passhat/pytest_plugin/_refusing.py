@@ -15,6 +15,18 @@ SIMULATED = (
     "no model answers this test: its marker says simulated=True, and nothing simulates one. Give simulation=function, "
     "script the answers with the fixture faux, or drop simulated=True to have a real model asked with --trials N"
 )
+GRADERS = (
+    "no model answers a client that a grader of a suite makes itself: a real one costs money and nobody asked for it. "
+    "Use trial.judge with --judge-model PROVIDER/NAME; or say --model PROVIDER/NAME"
+)
+JUDGES = (
+    "no model answers a client that a judge makes itself: a real one costs money and nobody asked for it. Use "
+    "trial.judge with --judge-model PROVIDER/NAME, or say --model PROVIDER/NAME or --trials N"
+)
+OUTSIDE = (
+    "no model answers this test: it uses a client that was made in, or for, a test with trials, `trial` or `faux`, and "
+    "those reach no provider unless --model PROVIDER/NAME or --trials N is said. Give this test a client of its own"
+)
 
 
 class Refusing:

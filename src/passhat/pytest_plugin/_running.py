@@ -8,14 +8,12 @@ from typing import Any
 import pytest
 from _pytest.runner import runtestprotocol
 
-from passhat.facts import as_json
 from passhat.pytest_plugin._items import Case, ItemTrial, trial_of
 from passhat.pytest_plugin._judging import judge_trial
 from passhat.pytest_plugin._keys import CASE, EVIDENCE
-from passhat.pytest_plugin._parts import FAILURES, Kind, Part, classify
+from passhat.pytest_plugin._parts import FAILURES, Kind, Part, classify, storable
 from passhat.pytest_plugin._seeding import reseed, sets_up
 from passhat.pytest_plugin._short import short_name
-from passhat.running import no_exit
 
 
 class Running:
@@ -31,7 +29,7 @@ class Running:
         if trial is None:
             if CASE not in item.stash:
                 return None
-            _end_fixtures(item, nextitem)
+            self._end_fixtures(item, item, nextitem)
             return True
         if trial.alone:
             self._wrap(item, trial)
@@ -42,7 +40,8 @@ class Running:
             self._leave_out(item, trial)
         else:
             self._wrap(item, trial)
-            runtestprotocol(item, nextitem=nextitem)
+            runtestprotocol(item, nextitem=trial.case.verdict)  # its own end first, apart from that of wider fixtures
+            self._end_fixtures(item, trial.case.verdict, nextitem)
         hook.pytest_runtest_logfinish(nodeid=nodeid, location=location)
         return True
 
@@ -94,8 +93,7 @@ class Running:
             reseed(seed + 1)
             trial.running = True
             try:
-                with no_exit():
-                    body()
+                body()
                 _nothing_left(item)
             except AssertionError:
                 trial.judged = judge_trial(item, trial.case)
@@ -113,8 +111,9 @@ class Running:
     def _part(self, item: pytest.Item, trial: ItemTrial, call: pytest.CallInfo[Any], report: pytest.TestReport) -> Part:
         when = report.when or "call"
         kind, message, name = classify(call, when)
+        text = "" if kind in ("passed", "skipped") else storable(report.longreprtext)
         if kind == "passed" and when == "call" and trial.subtest:
-            kind, message = "failed", trial.subtest
+            kind, (message, text) = "failed", trial.subtest
         own = kind == "passed"
         more: dict[str, Any] = {}
         if when == "call":
@@ -129,14 +128,13 @@ class Running:
             kind,
             message,
             name,
-            "" if kind in ("passed", "skipped") else report.longreprtext,
+            text,
             call.duration,
             trial.seed(self._seed),
             case.rule,
             case.gate,
-            case.mark.simulated,
             case.mark.undecided,
-            report.__dict__.pop("wasxfail", None),
+            None if (reason := report.__dict__.pop("wasxfail", None)) is None else storable(reason),
             call.excinfo is None and report.failed,
             task=case.task,
             arm=case.arm,
@@ -145,6 +143,26 @@ class Running:
             shared=_shared_fixtures(case, item),
             **more,
         )
+
+    def _end_fixtures(self, item: pytest.Item, verdict: pytest.Item, nextitem: pytest.Item | None) -> None:
+        """End wider fixtures after ``item``, a trial or its verdict, where nothing of the same parent follows.
+
+        A fault in that is an error of the verdict and of none of its trials.
+        """
+        if nextitem is not None and nextitem.parent is verdict.parent:
+            return  # nothing ends here
+
+        def nothing() -> None:
+            return None
+
+        for name in ("setup", "runtest", "teardown"):
+            setattr(verdict, name, nothing)
+        for report in runtestprotocol(verdict, log=False, nextitem=nextitem):
+            if report.failed and report.when != "call":
+                if item is not verdict:
+                    report.nodeid = item.nodeid  # xdist takes reports of the running test only
+                    report.__dict__["passhat_verdict"] = verdict.nodeid
+                item.ihook.pytest_runtest_logreport(report=report)
 
     def _leave_out(self, item: pytest.Item, trial: ItemTrial) -> None:
         case = trial.case
@@ -171,21 +189,6 @@ class Running:
         report.__dict__["passhat"] = part.packed() if self._travels else part
 
 
-def _end_fixtures(verdict: pytest.Item, nextitem: pytest.Item | None) -> None:
-    """Run nothing, so that fixtures of wider scopes end at a verdict; only a fault in that is reported."""
-    if nextitem is not None and nextitem.parent is verdict.parent:
-        return  # nothing ends here
-
-    def nothing() -> None:
-        return None
-
-    for name in ("setup", "runtest", "teardown"):
-        setattr(verdict, name, nothing)
-    for report in runtestprotocol(verdict, log=False, nextitem=nextitem):
-        if report.failed and report.when != "call":
-            verdict.ihook.pytest_runtest_logreport(report=report)
-
-
 def _nothing_left(item: pytest.Item) -> None:
     """Fail a trial that leaves its script unused, or asked for more, as part of its body: it is no fault of set-ups."""
     seen_by = item.stash.get(EVIDENCE, None)
@@ -210,7 +213,7 @@ def _evidence_of(item: pytest.Item, trial: ItemTrial, kind: Kind, message: str) 
             kind, message = seen[0], f"{seen[1]}; {message}"
     judged = trial.judged
     if judged is not None:
-        more = {"grades": judged.grades, "output": as_json(seen_by.submitted[1], name="submit(…)")}
+        more = {"grades": judged.grades, "output": seen_by.submitted[1]}
         if kind == "passed" and not judged.passed:
             unknown: Kind = "grader_error" if any(grade.error for grade in judged.grades) else "unresolved"
             kind, message = "failed" if judged.passed is False else unknown, judged.message
@@ -229,7 +232,7 @@ def _subtest(
     """A subtest that fails makes its trial fail, and nothing else."""
     kind, message, _ = classify(call, "call")
     if kind not in ("passed", "skipped"):
-        trial.subtest = trial.subtest or f"subtest: {message}"
+        trial.subtest = trial.subtest or (f"subtest: {message}", storable(report.longreprtext))
         path, line, _ = item.location
         report.outcome = "skipped"
         report.longrepr = (path, (line or 0) + 1, f"subtest of a trial failed: {message}")

@@ -11,11 +11,15 @@ from typing import TYPE_CHECKING, Any, cast
 import msgspec
 import pytest
 
-from passhat.facts import RULES, Counts, PasshatError, Status, Task, Transcript, TrialRecord
-from passhat.pytest_plugin._environment import gateway_of, host_environment
+from passhat.facts import NO_MODEL, RULES, Counts, PasshatError, Status, Task, Transcript, TrialRecord
+from passhat.pytest_plugin._asking import may_spend
+from passhat.pytest_plugin._doubles import who_answered
+from passhat.pytest_plugin._environment import gateway_of
+from passhat.pytest_plugin._judging import host_of_judges, unjudged
 from passhat.pytest_plugin._keys import SUITES, TRIAL
 from passhat.pytest_plugin._marks import EVERY
-from passhat.pytest_plugin._parts import Kind
+from passhat.pytest_plugin._parts import Kind, WrongTest
+from passhat.pytest_plugin._refusing import UNASKED
 
 if TYPE_CHECKING:
     from passhat.running import SingleTrials
@@ -38,7 +42,9 @@ def suite_tests(suite: Suite | str | Path, *, trials: int | None = None, gate: A
     found = _found(suite, Path(place[0]).parent)
     if gate == _BY_KIND:
         gate = EVERY if found.kind == "regression" else None
-    simulated = found.script is not None or found.simulation is not None
+    gate = _check_gate(gate, found)
+    doubled = found.script is not None or found.simulation is not None
+    simulated = found.model == NO_MODEL or (doubled and found.model is None)  # a model that it names comes first
     tasks = [pytest.param(task, id=task.id) for task in found.load_tasks()]
 
     @pytest.mark.trials(trials or found.trials, gate=gate, simulated=simulated)
@@ -47,6 +53,7 @@ def suite_tests(suite: Suite | str | Path, *, trials: int | None = None, gate: A
         _run(found, task, request)
 
     test_suite.__doc__ = f"Suite {found.name!r}."
+    cast(Any, test_suite).passhat_suite = True
     cast(Any, test_suite).place_as = _placed(*place)
     return test_suite
 
@@ -62,6 +69,23 @@ def _found(suite: Suite | str | Path, folder: Path) -> Suite:
         names = ", ".join(each.name for each in found)
         raise PasshatError(f"suite_tests({str(suite)!r}): the file has {len(found)} suites: {names}; say PATH::NAME")
     return found[0].suite
+
+
+def _check_gate(gate: Any, suite: Suite) -> Any:
+    """The gate; refused where no trial of the suite could ever say anything about it."""
+    from passhat.graders import grader_names
+    from passhat.suite import Gate
+
+    if gate is None or gate == EVERY:
+        return gate
+    asked = gate if isinstance(gate, Gate) else Gate.parse(gate)
+    names = grader_names(suite.graders)
+    if asked.rate == "grader" and asked.name not in names:
+        raise PasshatError(
+            f"suite_tests({suite.name!r}, gate={str(asked)!r}): no grader is called {asked.name!r}; "
+            f"known: {', '.join(names) or 'none'}"
+        )
+    return asked
 
 
 def _placed(filename: str, line: int) -> Callable[[], None]:
@@ -92,10 +116,14 @@ class SuiteTrial:
 def _run(suite: Suite, task: Task, request: pytest.FixtureRequest) -> None:
     """One trial of one task; a trial that isn't a success ends its test with the reason."""
     trial = request.node.stash[TRIAL]
-    trials = _opened(suite, request.config)
+    try:
+        trials = _opened(suite, request.config)
+    except PasshatError as error:
+        raise WrongTest(str(error)) from None
     done = trials.run(task, trial.number - 1)
     kind, message = _kind(done.record)
-    trial.ended = SuiteTrial(kind, message, msgspec.json.encode(done.record).decode(), done.transcript, trials.source)
+    record, source = msgspec.json.encode(done.record).decode(), who_answered(done.transcript)
+    trial.ended = SuiteTrial(kind, message, record, done.transcript, source)
     if kind != "passed":
         pytest.fail(message, pytrace=False)
 
@@ -106,11 +134,16 @@ def _opened(suite: Suite, config: pytest.Config) -> SingleTrials:
     if id(suite) not in opened:
         from passhat.running import Entrance, SingleTrials
 
-        through = Entrance(gateway_of(config), host_environment(config))
+        through = Entrance(gateway_of(config), host_of_judges(config))
         model, seed = config.getoption("passhat_model"), config.getoption("passhat_seed") or 0
         judge = config.getoption("passhat_judge_model")
-        opened[id(suite)] = SingleTrials(suite, through, model=model, judge_model=judge, seed=seed)
-        config.add_cleanup(opened[id(suite)].close)
+        silent = "" if suite.judge_simulation is not None else unjudged(config, suite.graders, suite.judge_model)
+        made = SingleTrials(suite, through, model=model, judge_model=judge, seed=seed, unjudged=silent)
+        if made.source == "live" and not may_spend(config):  # the marker's skip comes first
+            made.close()
+            raise PasshatError(f"suite {suite.name!r} asks a real model: {UNASKED}")
+        opened[id(suite)] = made
+        config.add_cleanup(made.close)
     return opened[id(suite)]
 
 

@@ -6,7 +6,7 @@ import functools
 import math
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import msgspec
@@ -36,6 +36,7 @@ class CaseVerdict:
     properties: tuple[tuple[str, str], ...] = ()
     xfail: str | None = None
     report: Report | None = None
+    aside: str = ""  # what a later look says of itself, in the session's last lines
 
 
 def load_ahead() -> None:
@@ -112,6 +113,7 @@ def _judged(first: Part, report: Report, trials: Sequence[TrialParts]) -> CaseVe
         "model_source": report.model_source,
         "gate": first.rule,
     }
+    aside = ""
     outcome: Outcome
     if first.gate is not None:
         gate = report.gates[0]
@@ -120,9 +122,8 @@ def _judged(first: Part, report: Report, trials: Sequence[TrialParts]) -> CaseVe
         outcome = "passed" if report.exit_code == ExitCode.FINE else "failed"
         look = f" at look {gate.looks} on this code" if gate.looks > 1 else ""
         headline = f"gate {gate.gate} is {gate.verdict}{look}: {headline}"
-        if gate.looks > 1:
-            headline += f"; {gate.message}"
         explanation = explain(gate, row) if outcome == "failed" else ""
+        aside = gate.message if gate.looks > 1 else ""
     elif row.missing and row.c == row.n and (first.rule == EVERY or not row.n):
         properties["verdict"] = "incomplete"
         outcome, headline, explanation = "failed", f"incomplete: {headline}", incomplete(row)
@@ -133,16 +134,15 @@ def _judged(first: Part, report: Report, trials: Sequence[TrialParts]) -> CaseVe
         )
     else:
         outcome, explanation = "passed", "recorded only: the marker has gate=None"
-    headline += _double(first, report.model_source)
+    headline += _double(report.model_source)
     listed = listing(trials) if outcome == "failed" else []  # nobody looks at the others
     text = "\n".join([headline, *([explanation] if explanation else []), "", *listed])
-    return CaseVerdict(outcome, headline, text, tuple(properties.items()), report=report)
+    return CaseVerdict(outcome, headline, text, tuple(properties.items()), report=report, aside=aside)
 
 
-def _double(first: Part, source: ModelSource) -> str:
-    """That no model answered: told by who did answer, and where nobody was asked by what the marker says."""
-    doubled = source in ("scripted", "simulated", "replayed") or (source == "unseen" and first.simulated)
-    return " (a double answered for the model)" if doubled else ""
+def _double(source: ModelSource) -> str:
+    """That no model answered: told by who did answer, and never by what the marker says."""
+    return " (a double answered for the model)" if source in ("scripted", "simulated", "replayed") else ""
 
 
 def _outwards(interval: tuple[float, float] | None) -> str:
@@ -163,10 +163,10 @@ def _expected_to_fail(verdict: CaseVerdict, trials: Sequence[TrialParts]) -> Cas
     reason = next((part.xfail for part in parts if part.xfail is not None), None)
     strict = any(part.strict for part in parts)
     if verdict.outcome == "failed" and reason is not None:
-        return CaseVerdict("skipped", verdict.headline, verdict.text, verdict.properties, reason, verdict.report)
+        return replace(verdict, outcome="skipped", xfail=reason)
     if verdict.outcome == "passed" and strict:
         headline = f"[XPASS(strict)] {verdict.headline}"
-        return CaseVerdict("failed", headline, headline, verdict.properties, None, verdict.report)
+        return replace(verdict, outcome="failed", headline=headline, text=headline)
     if verdict.outcome == "passed" and reason is not None:
-        return CaseVerdict("passed", verdict.headline, verdict.text, verdict.properties, reason, verdict.report)
+        return replace(verdict, xfail=reason)
     return verdict

@@ -5,11 +5,14 @@ from __future__ import annotations
 import os
 import threading
 import weakref
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 _lock = threading.Lock()
 _holds = 0
+_refused = 0
+_last = ""
 _real = os._exit
 _process = 0
 _outside: Collection[threading.Thread] = ()
@@ -17,6 +20,9 @@ _outside: Collection[threading.Thread] = ()
 
 class ProcessExit(BaseException):
     """User code called ``os._exit`` in the process that runs its trial. No `Exception`, as a real exit is none."""
+
+
+_kind: type[BaseException] = ProcessExit
 
 
 def no_exit() -> _Held:
@@ -33,6 +39,31 @@ def no_exit() -> _Held:
     passhat.running._exits.ProcessExit: os._exit(0) would have ended the whole process without a word; raise an error...
     """
     return _HELD
+
+
+class ProcessExitError(RuntimeError):
+    """The same as an ordinary error: see `exits_as_errors`."""
+
+
+def exits_refused() -> int:
+    """How often that was, in this process: an error in a thread, or one that is swallowed, ends nothing."""
+    return _refused
+
+
+def last_exit() -> str:
+    """What was said the last time."""
+    return _last
+
+
+@contextmanager
+def exits_as_errors() -> Iterator[None]:
+    """While inside, ``os._exit`` raises an ordinary error instead: for clean-up that goes on after those only."""
+    global _kind
+    before, _kind = _kind, ProcessExitError
+    try:
+        yield
+    finally:
+        _kind = before
 
 
 class _Held:
@@ -63,9 +94,12 @@ _HELD = _Held()
 
 
 def _refuse(status: int) -> Any:  # the real one never returns
+    global _refused, _last
     if not _holds or os.getpid() != _process or threading.current_thread() in _outside:
         return _real(status)
-    raise ProcessExit(
+    why = (
         f"os._exit({status!r}) would have ended the whole process without a word; raise an error, or sys.exit, which "
         "ends only the trial"
     )
+    _refused, _last = _refused + 1, why
+    raise _kind(why)

@@ -21,7 +21,8 @@ class Seen:
     def add(self, transcript: Transcript) -> None:
         """Look through one trial's events."""
         for call in transcript.model_calls:
-            self._sources.add(cast(ModelSource, call.source))
+            if call.refused is None:
+                self._sources.add(cast(ModelSource, call.source))
             if call.model_reported:
                 self._models[f"{call.model_reported}@{call.fingerprint or ''}".rstrip("@")] += 1
             for name, value in call.settings.items():
@@ -31,7 +32,7 @@ class Seen:
 
     @property
     def source(self) -> ModelSource:
-        """Who answered: "unseen" without any call, "mixed" for several."""
+        """Who answered: "unseen" where nobody did, "mixed" for several."""
         if len(self._sources) > 1:
             return "mixed"
         return next(iter(self._sources), "unseen")

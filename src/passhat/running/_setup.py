@@ -51,9 +51,9 @@ class Setup:
         *,
         selected: Select,
         model: Model | None = None,
-        silent: bool = False,
+        silent: bool | str = False,
     ) -> None:
-        """``model`` stands in for the agent's. ``silent``: judges can't spend anything either."""
+        """``model`` stands in for the agent's. ``silent``: judges can't spend anything either; a text says why."""
         asked.check()
         self.suite = suite
         self.asked = asked
@@ -99,7 +99,7 @@ class Setup:
     def judges(self) -> Judges | None:
         """Who judges. Raises `RunError` where a grader needs a model that nobody named."""
         if self._silent:
-            return silent_judges(self.suite, self.host)
+            return silent_judges(self.suite, self.host, self._silent if isinstance(self._silent, str) else "")
         return choose_judges(self.suite, self.asked.judge_model, self.model, self.host, tape=self._tape())
 
     def _tape(self) -> Tape | None:

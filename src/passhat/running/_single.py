@@ -42,8 +42,8 @@ class SingleTrials:
 
     ``answers="as in a run"``: the model that a run would have answers, ``model`` and ``judge_model`` (PROVIDER/NAME)
     before the suite's own. "nobody": a request of the agent is an error, judges are simulated or fail, and nothing can
-    be spent. A trial's seed is that of the same trial in a run with this ``seed``. Raises `PasshatError` for what no
-    run could have.
+    be spent. ``unjudged`` says why judges alone are kept from spending, if they are. A trial's seed is that of the
+    same trial in a run with this ``seed``. Raises `PasshatError` for what no run could have.
 
     >>> from passhat import Suite, Task
     >>> from passhat.running import entrance
@@ -67,13 +67,15 @@ class SingleTrials:
         judge_model: str | None = None,
         answers: Answers = "as in a run",
         seed: int = 0,
+        unjudged: str = "",
     ) -> None:
         self._through = through
         self._seed = seed
         self._graded = bool(suite.graders)
         asked = Asked(model=model, judge_model=judge_model, through=through)
         silent = answers == "nobody"
-        self._setup = Setup(suite, asked, selected=everything, model=nobody() if silent else None, silent=silent)
+        model_of_agent = nobody() if silent else None
+        self._setup = Setup(suite, asked, selected=everything, model=model_of_agent, silent=unjudged or silent)
         self._world = self._setup.world(through.gateway, {})
         self._own: Executor | None = None
         self._host: ServiceHost | None = None
