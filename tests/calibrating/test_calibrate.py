@@ -11,7 +11,7 @@ import pytest
 
 from passhat.calibrating import Calibration, CalibrationError, Labelled, calibrate
 from passhat.facts import Grade, Judged, JudgeSample, Label, Role, Status, TrialRecord
-from passhat.reviewing import sampling_plan
+from passhat.reviewing import reading_list, sampling_plan
 from passhat.stats import post_stratified, rogan_gladen
 from passhat.summary import ExitCode
 
@@ -560,6 +560,34 @@ def test_a_judge_that_was_not_asked_about_an_empty_answer_is_the_same_judge() ->
         for place, record in enumerate(made.records())
     ]
     assert calibrate(Labelled("run", records, made.labels(drawn())), JUDGE).correction.corrected is not None
+
+
+def test_a_failure_that_no_judge_was_asked_about_is_no_verdict_of_the_judge() -> None:
+    """An answer that is empty, as that of an agent that raised, fails a rubric by rule."""
+    made = world()
+    unasked = Judged(kind="rubric", over="answer", models=(), rubric="r1", prompt="p1", verdict="fail")
+    records = [
+        record
+        if place % 10
+        else msgspec.structs.replace(record, passed=False, grades=(Grade(False, name=JUDGE, judged=unasked),))
+        for place, record in enumerate(_judged_by(made, "r1"))
+    ]
+    found = calibrate(Labelled("run", records, made.labels(range(0, 300, 5))), JUDGE)
+    assert (found.counts.judged, found.counts.labelled, found.counts.unasked) == (270, 30, 30)
+    assert found.correction.judged == 270
+    places = range(5, 300, 10)
+    assert found.quality.labels == len(places)
+    assert message(found, "unasked").startswith("30 trials with an empty answer failed by rule")
+    drawn_from = {(item.task, item.trial) for item in reading_list(records, grader=JUDGE, drawn=300)}
+    assert len(drawn_from) == 270
+
+
+def test_a_judge_of_unequally_many_trials_a_task_is_said_to_count_trials() -> None:
+    made = world()
+    records = made.records()[:-4]
+    found = calibrate(Labelled("run", records, made.labels([p for p in drawn() if p < 296])), JUDGE)
+    assert "each task once in the report" in message(found, "unequal-trials")
+    assert "unequal-trials" not in rules(calibrate(labelled(made, made.labels(drawn())), JUDGE))
 
 
 def test_parts_show_where_the_judge_errs_and_are_never_only_pooled() -> None:

@@ -116,3 +116,10 @@ def test_a_label_keeps_the_rubric_it_was_given_on_and_calibrates_no_other(
     assert json.loads(passhat(*listed, "--grades", again).stdout)["done"] == 0
     assert passhat("review", str(run), *one, "--grades", again).exit_code == 0
     assert [label.rubric for label in RunReader(run).labels() if label.task == "t20"] == ["r2"]
+
+
+def test_the_judges_rate_and_its_interval_are_those_of_the_report(run: Path) -> None:
+    [row] = json.loads(passhat("report", str(run), "--json").stdout)["graders"]
+    raw = json.loads(call(str(run), "--json").stdout)["correction"]["raw"]
+    assert raw["estimate"] == pytest.approx(row["estimate"])
+    assert raw["these_tasks"] == pytest.approx(row["these_tasks"])

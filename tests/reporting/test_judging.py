@@ -115,6 +115,17 @@ def test_errors_that_are_not_graded_again_are_said() -> None:
     assert "(all in trials that another grader failed" in render_terminal(whole, width=200)
 
 
+def test_answers_that_fail_unasked_are_no_verdicts_of_the_judge() -> None:
+    unasked = judged(verdict="fail", notes=("failed without asking: the answer is empty",))
+    grades = [GRADES[0], GRADES[2], Grade(False, "the answer is empty", name="polite", judged=unasked)]
+    report = summarize(Manifest(run_id="r", suite="s"), [trial(n, grade) for n, grade in enumerate(grades)])
+    assert report.judging is not None
+    [row] = report.judging.judges
+    assert (row.judged, row.verdicts, row.unasked, row.altered) == (3, {"pass": 1, "fail": 1}, 1, 0)
+    shown = " ".join(render_terminal(report, width=100).split())
+    assert "3 trials: 1 pass, 1 fail, 1 failed unasked (empty answer)" in shown
+
+
 def test_a_narrow_terminal_wraps_them(report: Report) -> None:
     assert all(len(line) <= 60 for line in render_terminal(report, width=60).splitlines())
 

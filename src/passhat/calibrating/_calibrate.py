@@ -92,7 +92,7 @@ def _judged(run: Labelled, grader: str) -> JudgedTrials:
     if not found.trials:
         raise CalibrationError(
             f"{run.run}: {grader!r} passed or failed no trial ({found.unknown} it could not tell, {found.errors} it "
-            "failed on): judge them again with `passhat regrade`"
+            f"failed on, {found.unasked} with an empty answer): judge them again with `passhat regrade`"
         )
     return found
 
@@ -122,4 +122,5 @@ def _counts(found: JudgedTrials, labelled: Sequence[Weighed]) -> Counts:
         other_rubric=_other_rubric(found),
         unknown=found.unknown,
         errors=found.errors,
+        unasked=found.unasked,
     )

@@ -19,18 +19,22 @@ from passhat.calibrating._refusing import (
 )
 from passhat.calibrating._result import Correction, Estimate, Method
 from passhat.calibrating._weights import Weighed, by_unit, effective_table, plain, strata_of, table_of
+from passhat.facts import grouped
 from passhat.stats import (
     MIN_TASKS_POPULATION,
     Corrected,
     Refused,
     Stratum,
     clopper_pearson,
+    interval,
     rogan_gladen,
     rogan_gladen_by_task,
     stratified_rate,
     stratified_rate_by_task,
     wilson,
 )
+
+SINGLE_TRIALS = "Wilson of single trials"
 
 
 class Asked(NamedTuple):
@@ -47,13 +51,24 @@ class Asked(NamedTuple):
 def correct(asked: Asked) -> Correction:
     """Correct the judge's rate, or say why that can't be done."""
     judged = asked.judged
-    passed, total = sum(each.trial.judge for each in judged), len(judged)
-    raw = Estimate(passed / total, wilson(passed, total, level=asked.level).ends, None, "Wilson of the verdicts")
+    raw = _raw(asked)
     people = None if asked.elsewhere else _people(asked)
     found = _refused(asked) or _corrected(asked, raw, people)
     if isinstance(found, Correction):
         return found
-    return Correction(judged=total, raw=raw, people=people, refused=found.reason, way_out=found.way_out)
+    return Correction(judged=len(judged), raw=raw, people=people, refused=found.reason, way_out=found.way_out)
+
+
+def _raw(asked: Asked) -> Estimate:
+    """The judge's own rate, over trials. Its interval is the report's, whose rate is the same where tasks have equally
+    many trials; else the report weighs each task alike, and this is the interval of single trials."""
+    tasks = list(grouped(asked.judged, lambda each: (each.trial.arm, each.trial.task)).values())
+    passes, sizes = [sum(each.trial.judge for each in task) for task in tasks], [len(task) for task in tasks]
+    rate = sum(passes) / sum(sizes)
+    if len(set(sizes)) == 1:
+        known = interval(sizes, passes, of="these tasks", level=asked.level)
+        return Estimate(rate, known.ends, None, known.method)
+    return Estimate(rate, wilson(sum(passes), sum(sizes), level=asked.level).ends, None, SINGLE_TRIALS)
 
 
 def _refused(asked: Asked) -> Refusal | None:

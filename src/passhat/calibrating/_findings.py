@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from passhat.calibrating._correct import SINGLE_TRIALS
 from passhat.calibrating._refusing import concentrated
 from passhat.calibrating._result import Correction, Counts, Quality
 from passhat.calibrating._weights import Weighed, strata_of
@@ -54,6 +55,12 @@ def findings(
             "not-blind",
             f"{seen} of {count(n, 'labelled trial')} {'was' if seen == 1 else 'were'} read with the judge's verdict in "
             "sight, which flatters the agreement: review with --blind",
+        )
+    if correction.raw.method == SINGLE_TRIALS:
+        yield _note(
+            "unequal-trials",
+            "the judge judged more trials of some tasks than of others: its rate counts each trial once here, and each "
+            "task once in the report",
         )
     few = concentrated(labelled)
     if few is not None:
@@ -145,6 +152,12 @@ def _unused(counts: Counts, tuned: int) -> Iterator[Finding]:
         parts = [f"could not tell in {count(counts.unknown, 'trial')}"] * bool(counts.unknown)
         parts += [f"failed in {counts.errors}"] * bool(counts.errors)
         yield _aside(True, "not-judged", f"the judge {' and '.join(parts)}: no rate here speaks of those")
+    if counts.unasked:
+        yield _note(
+            "unasked",
+            f"{count(counts.unasked, 'trial')} with an empty answer failed by rule, without asking the judge: "
+            f"{'it counts' if counts.unasked == 1 else 'they count'} in no rate here",
+        )
     if tuned:
         yield _note("tuned", f"{count(tuned, 'trial')} of split tune {'stands' if tuned == 1 else 'stand'} apart")
 

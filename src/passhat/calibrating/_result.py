@@ -95,7 +95,8 @@ class Counts(msgspec.Struct, frozen=True, kw_only=True):
 
     ``labelled`` have a verdict of people, ``drawn`` of them by chance. ``other_labels`` are labels of whole trials in
     which other graders decide too, ``other_rubric`` those that were given on another rubric than the one that judged.
-    ``unknown`` and ``errors`` are trials that the grader didn't judge.
+    ``unknown`` and ``errors`` are trials that the grader didn't judge, ``unasked`` those with an empty answer, which
+    fails without asking a judge.
     """
 
     judged: int
@@ -110,6 +111,7 @@ class Counts(msgspec.Struct, frozen=True, kw_only=True):
     other_rubric: int
     unknown: int
     errors: int
+    unasked: int
 
 
 class Needed(msgspec.Struct, frozen=True):

@@ -53,6 +53,11 @@ class Judged(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         return len({sample.verdict for sample in self.samples}) > 1
 
     @property
+    def unasked(self) -> bool:
+        """Whether the verdict was clear without asking a model, as that on an empty answer is: a rule's, no judge's."""
+        return self.verdict is not None and not self.samples
+
+    @property
     def reported(self) -> tuple[str, ...]:
         """The models that answered, as their providers report them, each once."""
         return tuple(dict.fromkeys(sample.reported for sample in self.samples if sample.reported))

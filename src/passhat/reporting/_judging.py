@@ -53,6 +53,7 @@ def _said(row: JudgeRow) -> str:
         parts = [f"{row.verdicts[level]} at level {level}" for level in sorted(row.verdicts, key=int)]
     else:
         parts = [f"{number} {clean(word, 40)}" for word, number in row.verdicts.items()]
+    parts += [f"{row.unasked} failed unasked (empty answer)"] * bool(row.unasked)
     parts += [f"{row.unresolved} unresolved, for people"] * bool(row.unresolved)
     parts += [_errors(row)] * bool(row.errors)
     text = f"{count(row.judged, 'trial')}: {', '.join(parts)}" + " (advisory)" * (row.role == "advisory")

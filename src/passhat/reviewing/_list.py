@@ -109,7 +109,7 @@ class _Eligible:
         verdict = record.passed
         if self._grader:
             grade = record.grade(self._grader)
-            if grade is None or grade.error is not None:
+            if grade is None or grade.error is not None or (grade.judged is not None and grade.judged.unasked):
                 return
             verdict = grade.passed
         elif not record.counts:

@@ -19,17 +19,19 @@ class _OneJudge:
         self.role = grade.role.value
         self.verdicts: Counter[str] = Counter()
         self.judged = self.unresolved = self.disputed = self.errors = self.asked_again = self.changed = 0
-        self.failed_anyway = 0
+        self.failed_anyway = self.unasked = 0
         self.open: Example | None = None
 
     def add(self, record: TrialRecord, grade: Grade, judged: Judged) -> None:
         self.judged += 1
         self.disputed += judged.disputed
-        self.changed += bool(judged.notes)
+        self.changed += bool(judged.notes) and not judged.unasked
         self.asked_again += any(sample.tries > 1 for sample in judged.samples)
         if grade.error is not None:
             self.errors += 1
             self.failed_anyway += record.passed is False
+        elif judged.unasked:
+            self.unasked += 1
         elif judged.verdict is not None:
             self.verdicts[judged.verdict] += 1
         else:
@@ -52,6 +54,7 @@ class _OneJudge:
             altered=self.changed,
             example=self.open,
             failed_anyway=self.failed_anyway,
+            unasked=self.unasked,
         )
 
 

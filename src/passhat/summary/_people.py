@@ -8,7 +8,17 @@ from typing import Literal, NamedTuple
 
 import msgspec
 
-from passhat.facts import Grade, Label, Role, TrialKey, TrialRecord, answers_rubric, can_be_drawn_with, is_about, standing
+from passhat.facts import (
+    Grade,
+    Label,
+    Role,
+    TrialKey,
+    TrialRecord,
+    answers_rubric,
+    can_be_drawn_with,
+    is_about,
+    standing,
+)
 
 PeopleSay = Literal["pass", "fail", "unclear", "tie"]
 WhyNot = Literal["older", "no trial", "probability", "rubric"]
@@ -105,7 +115,8 @@ class SetAside(NamedTuple):
 class JudgedTrials(NamedTuple):
     """All trials of a run as one grader judged them.
 
-    ``unknown`` counts trials in which it couldn't tell, ``errors`` those in which it failed, ``other_labels`` the
+    ``unknown`` counts trials in which it couldn't tell, ``errors`` those in which it failed, ``unasked`` those that a
+    judge failed by rule, as their answer is empty: no verdict of its model. ``other_labels`` are the
     labels of whole trials in which other graders decide too: they say nothing of this one. ``tuned`` counts trials of
     split *tune* that stand apart. ``labels`` are all that hold on this criterion or on whole trials,
     ``set_aside`` those that don't. ``rubric_unsaid`` counts labels of this criterion that don't say which rubric they
@@ -121,6 +132,7 @@ class JudgedTrials(NamedTuple):
     labels: tuple[Label, ...]
     set_aside: tuple[SetAside, ...] = ()
     rubric_unsaid: int = 0
+    unasked: int = 0
 
     @property
     def table(self) -> tuple[tuple[int, int], tuple[int, int]]:
@@ -140,7 +152,7 @@ def judged_trials(records: Iterable[TrialRecord], labels: Iterable[Label], grade
     """
     own, whole = _by_trial(labels, grader)
     trials: list[tuple[str, JudgedTrial]] = []
-    unknown = errors = other = unsaid = 0
+    unknown = errors = other = unsaid = unasked = 0
     seen: dict[str, None] = {}
     held: list[Label] = []
     aside: list[SetAside] = []
@@ -160,12 +172,26 @@ def judged_trials(records: Iterable[TrialRecord], labels: Iterable[Label], grade
         if grade.passed is None:
             errors, unknown = errors + (grade.error is not None), unknown + (grade.error is None)
             continue
+        if grade.judged is not None and grade.judged.unasked:
+            unasked += 1
+            continue
         trials.append((record.split, _trial(record, grade, said)))
     apart = [trial for split, trial in trials if split != "tune"]
     kept = apart or [trial for _, trial in trials]
     aside += [SetAside(label, "no trial") for group in (own, whole) for left in group.values() for label in left]
     tuned = len(trials) - len(kept)
-    return JudgedTrials(tuple(kept), unknown, errors, other, tuned, tuple(seen), tuple(held), tuple(aside), unsaid)
+    return JudgedTrials(
+        tuple(kept),
+        unknown,
+        errors,
+        other,
+        tuned,
+        tuple(seen),
+        tuple(held),
+        tuple(aside),
+        rubric_unsaid=unsaid,
+        unasked=unasked,
+    )
 
 
 def _usable(labels: Iterable[Label], began: str, rubric: str, aside: list[SetAside]) -> list[Label]:

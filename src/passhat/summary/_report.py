@@ -162,7 +162,8 @@ class JudgeRow(msgspec.Struct, frozen=True, kw_only=True):
     """What one judge said of the ``judged`` trials.
 
     ``verdicts`` counts trials by the word that its samples came to, ``unresolved`` those where they came to none and
-    people have to decide (``example`` is one), ``errors`` those in which it couldn't be asked, of which
+    people have to decide (``example`` is one), ``unasked`` those that failed by rule, as their answer is empty,
+    ``errors`` those in which it couldn't be asked, of which
     ``failed_anyway`` by another required grader: those aren't graded again. ``disputed`` trials have samples that
     differ, whatever they came to. ``asked_again`` counts trials in which an answer in another form was
     thrown away, ``altered`` those whose text was cut or had characters that can't be seen.
@@ -182,6 +183,7 @@ class JudgeRow(msgspec.Struct, frozen=True, kw_only=True):
     altered: int
     example: Example | None
     failed_anyway: int = 0
+    unasked: int = 0
 
 
 class Judging(msgspec.Struct, frozen=True, kw_only=True):
