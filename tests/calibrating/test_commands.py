@@ -123,3 +123,8 @@ def test_the_judges_rate_and_its_interval_are_those_of_the_report(run: Path) -> 
     raw = json.loads(call(str(run), "--json").stdout)["correction"]["raw"]
     assert raw["estimate"] == pytest.approx(row["estimate"])
     assert raw["these_tasks"] == pytest.approx(row["these_tasks"])
+
+
+def test_without_a_run_the_last_one_is_calibrated(run: Path) -> None:
+    root = str(run.parent.parent)
+    assert json.loads(call("--json", "--root", root).stdout)["run"] == RunReader(run).run_id

@@ -47,4 +47,6 @@ def test_what_can_not_be_judged_again_leaves_with_3_and_wrong_use_with_2(passhat
     suite.unlink()
     gone = passhat("regrade", "-q")
     assert gone.returncode == 2
+    assert "isn't there any more" in gone.stderr
+    assert "name its file after the run (PATH)" in gone.stderr
     assert passhat("report", "last", "--grades", "x").returncode == 2

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 @click.command("calibrate")
-@click.argument("run", metavar="RUN")
+@click.argument("run", default="last")
 @click.argument("place", required=False, metavar="[PATH[::SUITE]]")
 @click.option("--grader", metavar="NAME", help="The judge, by the name of its grades (default: the only grader).")
 @click.option(
@@ -122,7 +122,7 @@ def _robustness(reader: RunReader, grader: str, root: Path, given: dict[str, Any
     from passhat.running import Probed, entrance, probe
 
     with entrance() as through, aside():
-        suite = suite_of(reader.manifest, given["place"], root)
+        suite = suite_of(reader.manifest, given["place"], root, reader.path)
         asked = probes(
             list(reader.trials(grades=given["grades"])),
             {task.id: task for task in suite.load_tasks()},

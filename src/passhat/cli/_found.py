@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -26,19 +26,27 @@ def found_suites(path: str) -> list[FoundSuite]:
     return found
 
 
-def suite_of(manifest: Manifest, path: str | None, root: Path) -> Suite:
-    """The suite of a run, where the run found it, or at a path."""
-    if manifest.source_file is None and manifest.suite.startswith("pytest "):
-        raise NoSuite(f"{manifest.run_id} is a session of pytest: run pytest again, it has no other way to go on")
+def suite_of(manifest: Manifest, path: str | None, root: Path, run: Path) -> Suite:
+    """The suite of a run that is in the folder ``run``: where the run found it, or at a path."""
     place = path or manifest.source_file
     if place is None:
         raise NoSuite(
             f"{manifest.run_id} doesn't say where its suite is; name it after the run: {manifest.run_id} PATH"
         )
-    for found in found_suites(_located(place, root)):
+    starts = [Path.cwd(), root.resolve().parent]
+    if path is None:
+        here = run.resolve().is_relative_to(root.resolve())
+        starts = [*starts, run.resolve()] if here else [run.resolve(), *starts]
+    located = _located(place, starts)
+    if located is None and path is None:
+        raise NoSuite(
+            f"{place}: the suite of {manifest.run_id} isn't there any more, seen from {Path.cwd()} and from the run: "
+            "name its file after the run (PATH)"
+        )
+    for found in found_suites(located or place):
         if found.suite.name == manifest.suite:
             return found.suite
-    raise NoSuite(f"{place} has no suite called {manifest.suite!r}; name the file that has it")
+    raise NoSuite(f"{located or place} has no suite called {manifest.suite!r}; name the file that has it (PATH)")
 
 
 def graders_of(records: Iterable[TrialRecord]) -> list[str]:
@@ -53,12 +61,11 @@ def judge_of(manifest: Manifest, suite: Suite) -> str | None:
     return manifest.judge_models[0]
 
 
-def _located(place: str, root: Path) -> str:
-    """The recorded place from here, or from where the runs are kept, or from a folder above either."""
+def _located(place: str, starts: Sequence[Path]) -> str | None:
+    """The recorded place, as seen from the first of these folders, or of those above them, that has it."""
     file, colons, name = place.partition("::")
-    starts = [Path.cwd(), root.resolve().parent]
     for start in starts:
         for folder in (start, *start.parents):
             if (folder / file).exists():
                 return f"{folder / file}{colons}{name}"
-    return place
+    return None

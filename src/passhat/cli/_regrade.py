@@ -39,7 +39,7 @@ def command(run: str, path: str | None, root: Path, **given: Any) -> int:
     manifest = RunReader(where).manifest
     name = called(where)
     with entrance() as through, aside():
-        suite = suite_of(manifest, path, root)
+        suite = suite_of(manifest, path, root, where)
         try:
             found = regrade(
                 where,
