@@ -161,7 +161,10 @@ async def test_every_other_way_to_end_has_a_name(
     ended = await slot.run(job(name, payload))
     assert summary(ended) == expected
     assert ended.containment == "proved"
-    assert (await slot.run(job("echo", 1))).result == 1
+    if expected[1] == "setup":  # what kept the job from beginning may lie in the supervisor: it takes no other
+        assert not slot.alive
+    else:
+        assert (await slot.run(job("echo", 1))).result == 1
 
 
 async def test_a_directory_that_can_not_be_made_is_a_setup_error(
