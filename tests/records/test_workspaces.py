@@ -334,7 +334,7 @@ def test_what_nobody_could_write_can_be_written_after_unpacking(tmp_path: Path) 
     assert modes == [0o700, 0o644]
 
 
-@pytest.mark.parametrize("diff", [None, {}, {"src/code.py": "changed", "b\udc80d": "added", "§": "removed"}])
+@pytest.mark.parametrize("diff", [None, {}, {"src/code.py": "changed", "b\\x80d": "added", "§": "removed"}])
 def test_an_archive_tells_what_the_agent_changed_where_that_is_known(
     tmp_path: Path, diff: dict[str, str] | None
 ) -> None:
@@ -347,6 +347,16 @@ def test_an_archive_tells_what_the_agent_changed_where_that_is_known(
         there = tmp_path / f"there-{number}"
         assert unpack_workspace(store.folder / kept.name, there) == diff
         assert listing(there).keys() == listing(workspace).keys()
+
+
+def test_names_that_are_no_text_in_an_archives_list_of_changes_are_read_as_text(tmp_path: Path) -> None:
+    (tmp_path / "run").mkdir()
+    store = WorkspaceStore(tmp_path / "run", max_bytes=10_000)
+    kept = store.keep(
+        tree(tmp_path / "w"), task="a", trial=0, passed=False, diff={"b\udc80d": "added", "a\\b": "added"}
+    )
+    read = unpack_workspace(store.folder / str(kept.name), tmp_path / "there")
+    assert read == {"b\\x80d": "added", "a\\b": "added"}
 
 
 def test_a_damaged_list_of_changes_is_named(tmp_path: Path) -> None:
@@ -395,3 +405,27 @@ def test_archiving_ends_when_the_run_does_and_after_its_time(tmp_path: Path, mon
     kept = store.keep(workspace, task="a", trial=0, passed=False)
     assert (kept.name, kept.reason) == (None, "archiving it took more than -1 s")
     assert list((tmp_path / "run" / "workspaces").iterdir()) == []
+
+
+@pytest.mark.parametrize("blocks", range(21))
+def test_an_archive_of_any_length_is_read_to_its_end(tmp_path: Path, blocks: int) -> None:
+    (tmp_path / "w").mkdir()
+    (tmp_path / "w" / "file").write_bytes(b"x" * 512 * blocks)
+    (tmp_path / "run").mkdir()
+    kept = WorkspaceStore(tmp_path / "run", max_bytes=100_000).keep(tmp_path / "w", task="a", trial=0, passed=False)
+    archive = tmp_path / "run" / "workspaces" / str(kept.name)
+    assert [file.size for file in workspace_content(archive).files] == [512 * blocks]
+    unpack_workspace(archive, tmp_path / "back")
+    assert (tmp_path / "back" / "file").stat().st_size == 512 * blocks
+
+
+def test_what_follows_an_archive_is_damage(tmp_path: Path) -> None:
+    (tmp_path / "w").mkdir()
+    (tmp_path / "run").mkdir()
+    kept = WorkspaceStore(tmp_path / "run", max_bytes=100_000).keep(tmp_path / "w", task="a", trial=0, passed=False)
+    archive = tmp_path / "run" / "workspaces" / str(kept.name)
+    plain = zstandard.ZstdDecompressor().decompressobj().decompress(archive.read_bytes())
+    for more in (b"x", bytes(4 * tarfile.RECORDSIZE)):
+        archive.write_bytes(zstandard.compress(plain + more))
+        with pytest.raises(BadRecord, match="something follows its end"):
+            workspace_content(archive)

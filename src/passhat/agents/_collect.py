@@ -6,6 +6,7 @@ import hashlib
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from passhat.facts import name_in_text
 from passhat.trial import Trial
 
 MOST_FILES = 100
@@ -15,7 +16,7 @@ MOST_BYTES = 100_000  # of one file's text; of a larger one the beginning is kep
 def collect(trial: Trial, folder: Path, globs: Sequence[str]) -> None:
     """One event a matching file: its size and digest, and its text where it is text. Links are left alone."""
     for number, path in enumerate(_matching(folder, globs)):
-        name = path.relative_to(folder).as_posix()
+        name = name_in_text(path.relative_to(folder).as_posix())
         if number == MOST_FILES:
             trial.event("file", "…", {"left_out": f"only the first {MOST_FILES} files are collected"}, author="file")
             return

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from passhat.facts import ModelCall, Transcript, TrialRecord, count, digest
+from passhat.facts import ModelCall, Transcript, TrialRecord, count, digest, name_in_text
 from passhat.records import unpack_workspace
 
 if TYPE_CHECKING:
@@ -88,7 +88,7 @@ def _strangers(
     for path in _files_in(folder):
         if path.stat().st_size <= _MOST_BYTES:
             content = path.read_bytes()
-            name = path.relative_to(folder)
+            name = name_in_text(path.relative_to(folder))
             yield from ((f"{name} in the workspace", mark) for mark in markers if mark.encode() in content)
 
 

@@ -18,6 +18,7 @@ from passhat.facts._events import (
     ToolRun,
 )
 from passhat.facts._exceptions import message_of, traceback_of
+from passhat.facts._file_names import name_in_text
 from passhat.facts._grades import Grade, Role, Verdict, decide
 from passhat.facts._groups import grouped, interleaved
 from passhat.facts._json import NotJSON, as_json, canonical_json, digest
@@ -107,6 +108,7 @@ __all__ = [
     "interleaved",
     "is_about",
     "message_of",
+    "name_in_text",
     "named",
     "standing",
     "traceback_of",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+from passhat.facts import name_in_text
 from passhat.graders._names import GraderSetup
 
 
@@ -28,6 +29,6 @@ def listing(workspace: Path, limit: int = 8) -> str:
     """``; it holds a.txt, b.txt``: what is there instead."""
     if not workspace.is_dir():
         return "; there is no workspace"
-    names = sorted(entry.name + ("/" if entry.is_dir() else "") for entry in workspace.iterdir())
+    names = sorted(name_in_text(entry.name) + ("/" if entry.is_dir() else "") for entry in workspace.iterdir())
     more = f", … ({len(names)} in all)" if len(names) > limit else ""
     return f"; it holds {', '.join(names[:limit])}{more}" if names else "; it is empty"

@@ -9,6 +9,7 @@ from typing import Literal
 
 import msgspec
 
+from passhat.facts import name_in_text
 from passhat.isolation._copying import copy_file
 
 MOST_LEVELS = 200
@@ -102,7 +103,7 @@ def _seal_one(root: str, path: str, changed: list[SealChange], names: dict[tuple
         aim = _aim(path)
         if aim is None or not (aim == root or aim.startswith(root + os.sep)):
             kind: SealKind = "circle" if aim is None else "link"
-            changed.append(SealChange(_shown(root, path), kind, _text(os.readlink(path))))
+            changed.append(SealChange(_shown(root, path), kind, name_in_text(os.readlink(path))))
             os.unlink(path)
     else:
         _make_readable(path, _shown(root, path), changed)
@@ -152,8 +153,4 @@ def _unshare(root: str, names: dict[tuple[int, int], list[str]], changed: list[S
 
 
 def _shown(root: str, path: str) -> str:
-    return _text(os.path.relpath(path, root))
-
-
-def _text(path: str) -> str:
-    return os.fsencode(path).decode("utf-8", "backslashreplace")
+    return name_in_text(os.path.relpath(path, root))

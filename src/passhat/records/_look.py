@@ -8,6 +8,7 @@ from pathlib import Path
 import msgspec
 import zstandard
 
+from passhat.facts import name_in_text
 from passhat.records._errors import BadRecord, disk_error
 from passhat.records._packed import Enough, opened
 from passhat.records._unpack import diff_in
@@ -83,7 +84,8 @@ class _Listing:
         """Take one member of the archive."""
         if not (member.isreg() or member.issym()):
             return
-        change = None if self.diff is None else self.diff.get(member.name, "")
+        shown = name_in_text(member.name)
+        change = None if self.diff is None else self.diff.get(shown, "")
         kept = self._changed if change else self._same
         if len(kept) >= self._most:
             self._others += 1
@@ -92,7 +94,7 @@ class _Listing:
         if member.isreg() and change != "":
             source = members.extractfile(member)
             text = _text(source.read(self._head) if source else b"")
-        name = member.name if member.isreg() else f"{member.name} -> {member.linkname}"
+        name = shown if member.isreg() else f"{shown} -> {name_in_text(member.linkname)}"
         kept.append(WorkspaceFile(name, member.size, text, change))
 
     def content(self, *, complete: bool) -> WorkspaceContent:

@@ -55,5 +55,6 @@ def opened(archive: Path, max_bytes: int | None = None) -> Iterator[tarfile.TarF
         plain = _Plain(file, max_bytes)
         with tarfile.open(fileobj=plain, mode="r|") as members:  # type: ignore[call-overload]
             yield members
-        if len(plain.read(tarfile.RECORDSIZE)) == tarfile.RECORDSIZE or file.read(1):
+        rest = plain.read(2 * tarfile.RECORDSIZE)  # the last of two empty blocks may begin a record of its own
+        if len(rest) > tarfile.RECORDSIZE or rest.strip(b"\0") or file.read(1):
             raise EOFError("something follows its end")

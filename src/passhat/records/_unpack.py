@@ -11,6 +11,7 @@ from pathlib import Path, PurePosixPath
 import msgspec
 import zstandard
 
+from passhat.facts import name_in_text
 from passhat.records._disk import open_private
 from passhat.records._errors import BadRecord, disk_error
 from passhat.records._packed import opened
@@ -47,9 +48,19 @@ def diff_in(members: tarfile.TarFile, archive: Path) -> dict[str, str] | None:
     if text is None:
         return None
     try:
-        return msgspec.convert(json.loads(text), dict[str, str])
+        changes = msgspec.convert(json.loads(text), dict[str, str])
+        return {name if _is_text(name) else name_in_text(name): change for name, change in changes.items()}
     except (ValueError, RecursionError) as error:
         raise BadRecord(archive, f"its list of changes is damaged: {error}") from None
+
+
+def _is_text(name: str) -> bool:
+    """Whether a name is as it is stored now; earlier archives have such names as they were on disk."""
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _unpack(members: tarfile.TarFile, archive: Path, root: Path, room: int) -> None:

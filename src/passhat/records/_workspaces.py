@@ -16,6 +16,7 @@ from typing import IO
 import msgspec
 import zstandard
 
+from passhat.facts import name_in_text
 from passhat.records._disk import TEMPORARY, make_folder, open_private, write_all
 from passhat.records._errors import disk_error
 from passhat.records._folders import slug
@@ -237,7 +238,7 @@ def _walk(tree: Path, left_out: list[str]) -> Iterator[tuple[Path, str, os.stat_
             if _storable(path, seen, root):
                 yield path, relative, seen
             else:
-                left_out.append(relative)
+                left_out.append(name_in_text(relative))
 
 
 def _storable(path: Path, seen: os.stat_result, root: Path) -> bool:

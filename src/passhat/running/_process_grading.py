@@ -41,7 +41,12 @@ class ProcessGrading:
     async def run(self) -> tuple[Grade, ...]:
         """One grade a grader, in order."""
         while len(self.grades) < len(self.names):
-            ended = await self.server.run("grade", self._job(), self._hear)
+            try:
+                job = self._job()
+            except ValueError as error:  # something in it that no message can hold
+                self._give_up_all(f"the trial can't be told to its graders: {error}")
+                break
+            ended = await self.server.run("grade", job, self._hear)
             if len(self.grades) < len(self.names) and not self._was_between(ended):
                 self._give_up(ended)
         return tuple(self.grades)
@@ -69,6 +74,10 @@ class ProcessGrading:
         last = len(self.names) if at_import else len(self.grades) + 1
         for index in range(len(self.grades), last):
             self._take(no_grade(self.trial.world.graders[index], self.names[index], error))
+
+    def _give_up_all(self, why: str) -> None:
+        for index in range(len(self.grades), len(self.names)):
+            self._take(no_grade(self.trial.world.graders[index], self.names[index], why))
 
     def _take(self, grade: Grade) -> None:
         self.grades.append(grade if self.bench is None else self.bench.billed(grade))
@@ -109,7 +118,7 @@ class ProcessGrading:
         seconds = world.limits.grade_seconds
         return Job(
             entry="passhat.running._process_child:grade",
-            payload=order,
+            payload=msgspec.Raw(msgspec.json.encode(order)),
             environ=led_environ(self.trial.variables, {**access.environ(), **service_variables(planned.services)}),
             confine=() if world.confine else None,
             seed=planned.seed,

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from passhat import isolation
-from passhat.facts import ErrorInfo, Status
+from passhat.facts import ErrorInfo, Status, name_in_text
 from passhat.isolation import SealChange, SealError
 
 _OUR_DISK = {errno.EIO, errno.ENOSPC, errno.EDQUOT, errno.ENOMEM, errno.EMFILE, errno.ENFILE}
@@ -18,8 +18,9 @@ _HASHED = 1_000_000  # bytes; larger files are told apart by size and times
 
 
 def snapshot(folder: Path) -> dict[str, str]:
-    """A mark a file (and a link) below ``folder``, by its path relative to it. Equal marks mean equal content."""
-    return {str(path.relative_to(folder)): _mark(path) for path in _files(folder)}
+    """A mark a file (and a link) below ``folder``, by its path relative to it, as `name_in_text` has it. Equal marks
+    mean equal content."""
+    return {name_in_text(path.relative_to(folder)): _mark(path) for path in _files(folder)}
 
 
 def changes(before: Mapping[str, str], after: Mapping[str, str]) -> dict[str, str]:
@@ -100,7 +101,7 @@ def _files(folder: Path) -> Iterator[Path]:
 def _mark(path: Path) -> str:
     seen = path.lstat()
     if stat.S_ISLNK(seen.st_mode):
-        return f"link:{os.readlink(path)}"
+        return f"link:{name_in_text(os.readlink(path))}"
     if not stat.S_ISREG(seen.st_mode):
         return f"special:{stat.S_IFMT(seen.st_mode):o}"
     if seen.st_size > _HASHED:

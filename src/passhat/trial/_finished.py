@@ -17,8 +17,9 @@ class FinishedTrial:
 
     ``task`` has the expected answer. ``workspace`` and ``environment`` are a private, writable copy of the final
     state, made on the first look: nothing a grader does reaches another grader or the record. ``diff`` maps the
-    path of each file that changed since the agent was started to "added", "removed" or "changed". ``judge`` is the
-    model that judges, None when the run has none.
+    path of each file that changed since the agent was started to "added", "removed" or "changed"; a byte of a path that
+    isn't UTF-8 is written as a backslash, an x and two digits, and a backslash as two. ``judge`` is the model that
+    judges, None when the run has none.
     """
 
     def __init__(
