@@ -80,6 +80,11 @@ def test_the_model_under_test_does_not_judge_itself_unless_that_is_said(
         asked = {} if found.judge_model else {"judge_model": "openai/m"}
         with pytest.raises(RunError, match="would be openai/m, the model under test"):
             run_here(found, model="openai/m", **asked)
+    for name in ("openai/gpt-5-2025-08-07", "openrouter/openai/GPT-5", "openai/gpt-5-latest"):
+        with pytest.raises(RunError, match="would be openai/gpt-5, the model under test"):
+            dry_run(suite(POLITE), model="openai/gpt-5", judge_model=name)
+    other = dry_run(suite(POLITE), model="openai/gpt-5", judge_model="openai/gpt-5-mini-2025-08-07")
+    assert other.judge_models == ("openai/gpt-5-mini-2025-08-07",)
     own = judge.rubric("p", "Polite.", same_model_ok=True)
     assert dry_run(suite(own), model="openai/m", judge_model="openai/m").judge_models == ("openai/m",)
 
@@ -191,12 +196,26 @@ def call_with(access: Any) -> str:
 
 
 def test_judges_have_limits_of_their_own_and_at_one_there_is_no_verdict(run_here: Callable[..., Run]) -> None:
-    grader = judge.rubric("polite", "The answer is polite.", samples=5)
-    limits = Limits(judge_calls=4, model_calls=1)
-    record = only(run_here(suite(grader, judge_simulation=yes, limits=limits)))
+    def never_in_form(request: Request, rng: Any) -> Any:
+        return structured({"verdict": "PASS"})
+
+    found = suite(POLITE, judge_simulation=never_in_form, limits=Limits(judge_calls=2, model_calls=1))
+    record = only(run_here(found))
     assert record.status is Status.GRADER_ERROR
-    assert "limit of 4 model calls is reached" in str(record.grades[0].error)
-    assert record.judge_usage.model_calls == 4
+    assert "limit of 2 model calls is reached" in str(record.grades[0].error)
+    assert record.judge_usage.model_calls == 2
+
+
+def test_a_limit_at_which_no_verdict_is_possible_is_refused_before_anything_runs(tmp_path: Path) -> None:
+    graders = [judge.rubric("polite", "Polite.", samples=3), judge.pairwise("better", "Better.")]
+    for limit, given in ((4, graders), (2, graders[:1])):
+        found = suite(*given, judge_simulation=yes, limits=Limits(judge_calls=limit))
+        with pytest.raises(RunError, match=rf"Limits\(judge_calls={limit}\): polite.* a verdict is out of reach"):
+            dry_run(found, root=tmp_path)
+    assert dry_run(suite(*graders, judge_simulation=yes, limits=Limits(judge_calls=5)), root=tmp_path).judge_calls == 5
+    panel = judge.rubric("panel", "Polite.", samples=2, model=["openai/a", "openai/b"])
+    found = suite(panel, judge_simulation=yes, limits=Limits(judge_calls=2))
+    assert dry_run(found, root=tmp_path).judge_calls == 4  # two of each
 
 
 def test_what_judges_spend_counts_for_the_limits_of_the_run(run_here: Callable[..., Run]) -> None:

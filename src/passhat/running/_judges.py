@@ -129,12 +129,33 @@ def _check_named(judge: Judge, named: str | None, under_test: str | None) -> Non
             "Suite(judge_model='PROVIDER/NAME'), the variable PASSHAT_JUDGE_MODEL, model='PROVIDER/NAME' of the judge "
             "itself, or Suite(judge_simulation=…) to try it without a model"
         )
-    own = None if under_test is None else under_test.rpartition("/")[2]
-    if own in {name.rpartition("/")[2] for name in asked} and not judge.same_model_ok:
-        raise RunError(
-            f"the judge {judge.name!r} would be {under_test}, the model under test, which favours its own answers: "
-            "name another with --judge-model, or say same_model_ok=True of the judge"
-        )
+    if under_test is None or judge.same_model_ok:
+        return
+    from passhat.graders.judge import same_model
+
+    for name in asked:
+        if same_model(name, under_test):
+            called = "" if name == under_test else f" ({name})"
+            raise RunError(
+                f"the judge {judge.name!r} would be {under_test}, the model under test{called}, which favours its own "
+                "answers: name another with --judge-model, or say same_model_ok=True of the judge"
+            )
+
+
+def check_calls(judges: Judges, graders: Sequence[Callable[..., Any]], limits: Limits) -> None:
+    """Raise `RunError` where the judges of a trial ask a model more often than the limits allow: no verdict then."""
+    from passhat.graders.judge import judges_in
+
+    for name in judges.names:
+        asking = [judge for judge in judges_in(graders) if name in (judge.models or judges.names[:1])]
+        calls = sum(judge.calls // max(1, len(judge.models)) for judge in asking)
+        if limits.judge_calls is not None and calls > limits.judge_calls:
+            who = ", ".join(judge.name for judge in asking)
+            raise RunError(
+                f"Limits(judge_calls={limits.judge_calls}): {who} would ask {name} {calls} times on each trial, so that "
+                f"a verdict is out of reach: allow more than {calls}, as some answers are asked for again, or take "
+                "fewer samples"
+            )
 
 
 def _live(names: tuple[str, ...], environ: Mapping[str, str], tape: Tape | None) -> Judges:

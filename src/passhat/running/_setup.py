@@ -21,7 +21,7 @@ from passhat.running._errors import RunError
 from passhat.running._executor import Executor
 from passhat.running._inline import InlineExecutor, World
 from passhat.running._job import Job
-from passhat.running._judges import Judges, choose_judges
+from passhat.running._judges import Judges, check_calls, choose_judges
 from passhat.running._looking import Looking, draw_batches
 from passhat.running._manifest import describe_run
 from passhat.running._measuring import measuring_of
@@ -100,7 +100,10 @@ class Setup:
         """Who judges. Raises `RunError` where a grader needs a model that nobody named."""
         if self._silent:
             return silent_judges(self.suite, self.host, self._silent if isinstance(self._silent, str) else "")
-        return choose_judges(self.suite, self.asked.judge_model, self.model, self.host, tape=self._tape())
+        chosen = choose_judges(self.suite, self.asked.judge_model, self.model, self.host, tape=self._tape())
+        if chosen is not None:
+            check_calls(chosen, self.suite.graders, self.limits)
+        return chosen
 
     def _tape(self) -> Tape | None:
         asked = self.asked

@@ -20,5 +20,6 @@ from passhat.graders.judge._installed import load as load  # isort: skip
 from passhat.graders.judge._installed import modules_for as modules_for  # isort: skip
 from passhat.graders.judge._rehearsal import rehearse as rehearse  # isort: skip
 from passhat.graders.judge._found import judges_in as judges_in  # isort: skip
+from passhat.graders.judge._same_model import same_model as same_model  # isort: skip
 
 __all__ = ["Judge", "labels", "pairwise", "rubric", "score"]

@@ -17,6 +17,7 @@ from passhat.graders.judge._fence import Fenced, fenced
 from passhat.graders.judge._installed import check_installed
 from passhat.graders.judge._prompt import instructions
 from passhat.graders.judge._render import LEGEND, rendered
+from passhat.graders.judge._same_model import same_model
 from passhat.graders.judge._settings import Settings
 from passhat.graders.judge._texts import as_text, storable
 from passhat.trial import FinishedTrial, JudgeModel, ModelAccess
@@ -215,9 +216,9 @@ def _way(judge: JudgeModel, name: str) -> ModelAccess:
 
 def _refuse_own(names: Sequence[str], trial: FinishedTrial) -> None:
     """The agent chose its model itself, and it is the judge."""
-    asked = {bare for call in _live(trial) for bare in (_bare(call.model), _bare(call.model_reported or "")) if bare}
+    asked = {name for call in _live(trial) for name in (call.model, call.model_reported) if name}
     for name in names:
-        if _bare(name) in asked:
+        if any(same_model(name, other) for other in asked):
             raise JudgeError(f"the judge {name} {_OWN}")
 
 
@@ -231,11 +232,6 @@ def _refuse_answered(samples: Sequence[JudgeSample], trial: FinishedTrial) -> No
 
 def _live(trial: FinishedTrial) -> list[ModelCall]:
     return [call for call in trial.transcript.model_calls if call.source in ("live", "replayed")]
-
-
-def _bare(name: str) -> str:
-    """A model's name without those who offer it: "openrouter/openai/gpt-5" is "gpt-5"."""
-    return name.rpartition("/")[2]
 
 
 _OWN = (
