@@ -241,7 +241,8 @@ def test_lasting_errors_are_recorded_and_passing_ones_are_not(
     gateway: Gateway, provider: Gateway, tmp_path: Path
 ) -> None:
     path = tmp_path / "c.jsonl"
-    upstream = provider.open(Script([fail(429, retry_after=0.0), fail(503, retry=False), fail(404, "no such model")]))
+    passing = [fail(429, retry_after=0.0), fail(503, retry=False), fail(401, "no such key"), fail(404, "no such model")]
+    upstream = provider.open(Script([*passing, fail(422, "no such field")]))
 
     def ask(session: Session, word: str) -> str:
         client: Any = openai.OpenAI(**session.access.openai, max_retries=0)
@@ -250,10 +251,10 @@ def test_lasting_errors_are_recorded_and_passing_ones_are_not(
         return str(caught.value)
 
     live = gateway.open(Record(Cassette(path), to(upstream)))
-    errors = [ask(live, word) for word in ("a", "b", "c")]
+    errors = [ask(live, word) for word in ("a", "b", "c", "d", "e")]
     live.revoke()
     assert len(Cassette(path)) == 1
-    assert ask(gateway.open(Replay(Cassette(path))), "c") == errors[2]
+    assert ask(gateway.open(Replay(Cassette(path))), "e") == errors[4]
 
 
 @pytest.mark.parametrize(

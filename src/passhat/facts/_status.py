@@ -18,7 +18,7 @@ class Status(StrEnum):
     SIMULATOR_ERROR = "simulator_error"  # the simulated user broke its role
     UNRESOLVED = "unresolved"  # a required grade is unknown: a judge's tie, or no evidence
     GRADER_ERROR = "grader_error"  # a required grader failed to give a grade
-    INTERRUPTED = "interrupted"  # Ctrl-C, a lost worker, a limit of the run
+    INTERRUPTED = "interrupted"  # Ctrl-C, a lost worker, a limit of the run, a provider that refused its key or model
     NOT_STARTED = "not_started"  # planned, and no line in the record
     SKIPPED = "skipped"  # pytest skip
     NOT_NEEDED = "not_needed"  # the sequential plan had decided already

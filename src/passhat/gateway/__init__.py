@@ -8,6 +8,7 @@ from passhat.gateway._cassette import Cassette
 from passhat.gateway._cassette_modes import Record, Replay
 from passhat.gateway._chunks import Chunking
 from passhat.gateway._clock import Clock, ImmediateClock, SystemClock
+from passhat.gateway._denied import Denied
 from passhat.gateway._errors import (
     BadRequest,
     CassetteError,
@@ -33,6 +34,7 @@ __all__ = [
     "CassetteError",
     "Chunking",
     "Clock",
+    "Denied",
     "Fault",
     "FaultError",
     "Faults",

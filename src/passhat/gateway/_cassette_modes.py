@@ -21,6 +21,7 @@ from passhat.gateway._sse import merged
 
 When = Literal["missing", "all", "none"]
 _NOT_KEPT = frozenset({401, 403, 408, 409, 429})  # tomorrow's answer would be another
+_NO_MODEL = 404  # nor is it kept that there is no such model; that there is no such file may be part of the trial
 
 
 class Stored(msgspec.Struct, frozen=True):
@@ -144,14 +145,15 @@ class Recording(Replaying):
     def _missed(self, request: Request, key: str, ordinal: int, data: Any) -> Step:
         self.source = "live"
         remote = self._live.next(request)
-        return Remote(remote.upstream, remote.body, remote.hide_usage, self._keeper(remote, key, ordinal, data))
+        keep = self._keeper(remote, key, ordinal, data, _NO_MODEL)
+        return Remote(remote.upstream, remote.body, remote.hide_usage, keep)
 
-    def _keeper(self, remote: Remote, key: str, ordinal: int, data: Any) -> Keep:
-        """What puts an answer into the cassette."""
+    def _keeper(self, remote: Remote, key: str, ordinal: int, data: Any, *not_kept: int) -> Keep:
+        """What puts an answer into the cassette, unless it has one of these statuses too."""
         position = next(self._positions)
 
         def keep(status: int, body: Any, events: list[Any] | None) -> None:
-            if status >= 500 or status in _NOT_KEPT:
+            if status >= 500 or status in _NOT_KEPT or status in not_kept:
                 return
             texts = {**self._context.known_texts(), remote.upstream.key: "<secret>"}
             changes = self._cassette.changes({text: name for text, name in texts.items() if text})

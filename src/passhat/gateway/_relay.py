@@ -9,6 +9,7 @@ import httpx2
 
 from passhat.facts import Usage
 from passhat.gateway._clock import Clock
+from passhat.gateway._denied import Denied
 from passhat.gateway._exchange import reply_of
 from passhat.gateway._faults import needs_whole
 from passhat.gateway._http import HttpReply
@@ -167,6 +168,8 @@ class _Line:
         if job.remote.keep is not None and (reply.status != 200 or seen.complete):
             job.remote.keep(reply.status, None if events is not None else decode_event(raw), events)
         self._record(seen, status=reply.status, error=error)
+        if job.exchange is not None and reply.status >= 400:
+            job.session.denied = Denied.of(job.remote.upstream, reply.status, decode_event(raw))
         await self._start(reply.status, reply.all_headers())
         await self._send({"type": "http.response.body", "body": raw, "more_body": False})
 

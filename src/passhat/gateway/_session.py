@@ -23,6 +23,7 @@ from passhat.gateway._transports import async_transport, sync_transport
 from passhat.trial import ModelAccess
 
 if TYPE_CHECKING:
+    from passhat.gateway._denied import Denied
     from passhat.gateway._gateway import Gateway
 
 Workspace = Callable[[], "Path | str | None"] | Path | str | None
@@ -55,8 +56,9 @@ class Session:
         self.revoked = False
         self.ends: float | None = None  # no request is let through from then on, in seconds by ``now``
         self.last_failure: str | None = None
-        self.unreachable: str | None = None  # why there was no provider for the last request
         self.crowded = 0  # requests that were refused because too many were being answered
+        self.unreachable: str | None = None  # why there was no provider for the last request
+        self.denied: Denied | None = None  # how a real provider let the last question to the model not in
         self.lock = threading.Lock()
         self.meter = Meter(limits)
         self.models: dict[str, None] = {}
@@ -186,6 +188,7 @@ class Session:
         self.unreachable = (event.error or "") if event.refused == "upstream" else None
         if event.refused is None and event.wire != "other":
             self.last_failure = _failure(event)
+            self.denied = None
         self._sink(event)
 
     def known_texts(self) -> dict[str, str]:

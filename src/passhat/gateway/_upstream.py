@@ -50,7 +50,8 @@ _WORDS = {"chat": "OpenAI chat completions", "responses": "OpenAI responses", "m
 class Upstream(msgspec.Struct, frozen=True):
     """A real provider. ``base_url`` is what its clients take: with ``/v1`` for OpenAI's kind, without for Anthropic's.
 
-    ``model`` replaces the model that agents ask for; None leaves it to them.
+    ``model`` replaces the model that agents ask for; None leaves it to them. ``key_name`` is the variable that had the
+    key.
     """
 
     provider: str
@@ -58,6 +59,7 @@ class Upstream(msgspec.Struct, frozen=True):
     key: str = ""
     wires: frozenset[str] = _CHAT
     model: str | None = None
+    key_name: str = ""
 
     def __post_init__(self) -> None:
         parts = urlsplit(self.base_url)
@@ -68,6 +70,12 @@ class Upstream(msgspec.Struct, frozen=True):
 
     def __repr__(self) -> str:
         return f"Upstream({self.provider!r}, {self.base_url!r}, model={self.model!r})"
+
+    @property
+    def key_variable(self) -> str:
+        """The variable that the key came from, else those that it is looked for in; "" for an unknown provider."""
+        known = PROVIDERS.get(self.provider)
+        return self.key_name or ("" if known is None else " or ".join(known.key_names))
 
     @property
     def local(self) -> bool:
@@ -104,9 +112,9 @@ def upstream_for(provider: str, environ: Mapping[str, str], *, model: str | None
     if known is None:
         raise UpstreamError(f"unknown provider {provider!r}: use one of {', '.join(PROVIDERS)}")
     base = next((environ[name] for name in known.base_names if environ.get(name)), known.base_url)
-    key = next((environ[name] for name in known.key_names if environ.get(name)), "")
-    upstream = Upstream(provider, base, key, known.wires, model)
-    if not key and known.needs_key and not upstream.local:
+    key_name = next((name for name in known.key_names if environ.get(name)), "")
+    upstream = Upstream(provider, base, environ.get(key_name, ""), known.wires, model, key_name)
+    if not upstream.key and known.needs_key and not upstream.local:
         raise UpstreamError(f"{provider} needs a key: set {' or '.join(known.key_names)}")
     return upstream
 

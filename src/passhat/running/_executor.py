@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from passhat.facts import ErrorInfo, Grade, Status, Transcript, TrialRecord, Usage
 from passhat.running._plan import PlannedTrial
+
+if TYPE_CHECKING:
+    from passhat.gateway import Denied
 
 
 def _nothing() -> None:
@@ -26,8 +29,8 @@ class Acted:
     ``workspace`` is the directory it left, None when it had none; ``diff`` tells what changed in it, and is None where
     nobody took marks. ``final`` is the executor's own, for its ``grade``.
     ``again`` is False where a re-run, which the status may allow, would rest on the word or the deed of an agent that
-    had begun: a failure would get a second try. ``release`` removes what was kept for grading; it is called once,
-    whatever happens.
+    had begun: a failure would get a second try. ``denied`` is how the agent's provider let its last question not in.
+    ``release`` removes what was kept for grading; it is called once, whatever happens.
     """
 
     status: Status
@@ -43,6 +46,7 @@ class Acted:
     diff: Callable[[], Mapping[str, str]] | None = None
     final: Any = None
     again: bool = True
+    denied: Denied | None = None
     release: Callable[[], None] = field(default=_nothing, repr=False)
 
 

@@ -245,6 +245,7 @@ class InlineTrial:
             diff=final.diff if self.world.graders else None,
             final=final,
             again=may_run_again(status, self.agent, begun=begun),
+            denied=self.session.denied,
             release=self._release,
         )
 

@@ -47,6 +47,7 @@ class Job:
     measuring: Measuring | None = None
     data: DataFiles | None = None
     again: GradingAgain | None = None
+    answered: set[str] = field(default_factory=set)  # arms whose model answered before
     runner: Runner | None = None
     interrupted: bool = False
 
@@ -70,6 +71,7 @@ class Job:
             earlier=self.earlier,
             stopping=self.stopping,
             again=self.again,
+            answered=self.answered,
         )
         if self.interrupted:
             self.runner.interrupt()

@@ -225,6 +225,7 @@ class ProcessTrial:
             diff=functools.partial(diff_of, workspace, self.before, world.template) if world.graders else None,
             final=Left(world, self.planned, self.suite, self.variables, self.before),
             again=may_run_again(status, world.agents.get(self.planned.arm), begun=self.acting),
+            denied=self.session.denied,
             release=release,
         )
 

@@ -83,6 +83,8 @@ def _look_back(path: Path, job: Job, to_grade: Collection[Status]) -> PairSet:
 
     reader, waiting = RunReader(path), PairSet()
     for record in reader.trials():
+        if record.usage.output_tokens:
+            job.answered.add(record.arm)
         if record.status in to_grade:
             waiting.add(record.key)
             job.board.add_waiting(record)

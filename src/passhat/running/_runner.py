@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import threading
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Literal
 import msgspec
 
 from passhat.facts import Attempt, Limits, Status, TrialRecord
+from passhat.running._denied import Denials
 from passhat.running._executor import Acted, Executor
 from passhat.running._grading_again import GradingAgain
 from passhat.running._plan import PlannedTrial
@@ -71,7 +72,9 @@ class Runner:
         earlier: Mapping[tuple[str, str, int], tuple[Attempt, ...]] | None = None,
         stopping: Stopping | None = None,
         again: GradingAgain | None = None,
+        answered: Collection[str] = (),
     ) -> None:
+        """``answered``: the arms whose model has answered in an earlier part of the run."""
         self._executor = executor
         self._writer = writer
         self._todo = iter(todo)
@@ -83,6 +86,7 @@ class Runner:
         self._stopping = stopping
         self._again = again
         self._refusals = Refusals()
+        self._denials = Denials(named=writer.manifest.model_requested is not None, answered=answered)
         self._state: State = "finished"
         self._reason: str | None = None
         self._cut = asyncio.Event()
@@ -189,7 +193,7 @@ class Runner:
         attempts = list(self._earlier.get(planned.key, ()))
         retry = 0
         while True:
-            acted = await self._executor.act(planned)
+            acted = self._let_in(planned.arm, await self._executor.act(planned))
             try:
                 self._board.spent(acted.usage)
                 self._check_spending()
@@ -230,6 +234,13 @@ class Runner:
             over.set()
         notes = record.notes if kept.name else (*record.notes, f"workspace not kept: {kept.reason}")
         return msgspec.structs.replace(record, workspace=kept.name, notes=notes)
+
+    def _let_in(self, arm: str, acted: Acted) -> Acted:
+        """Start no further trial once it is certain that the agent's provider lets nobody in."""
+        acted, reason = self._denials.look(arm, acted)
+        if reason is not None:
+            self._end("stopped", reason, False)
+        return acted
 
     def _check_judges(self, refused: int | None) -> None:
         """Pay for no further agent once it is certain that the judge's key opens nothing."""
