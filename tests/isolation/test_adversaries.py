@@ -37,7 +37,8 @@ async def test_is_a_timeout_and_nothing_of_it_lives_when_the_answer_comes(
     slot: Slot, job: Callable[..., Job], name: str
 ) -> None:
     told: list[bytes] = []
-    ended = await slot.run(job(name, seconds=1.5), told.append)
+    time_to_tell = 4.0 if name == "hundred_children" else 1.5  # also on a busy machine
+    ended = await slot.run(job(name, seconds=time_to_tell), told.append)
     left = await left_below(slot, job)
     assert (ended.kind, ended.phase, ended.containment, ended.survivors) == ("timeout", "run", "proved", ())
     assert left == []
