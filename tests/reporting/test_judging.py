@@ -174,6 +174,37 @@ def test_a_label_that_is_only_recorded_is_no_row_of_the_graders_and_not_unknown(
     assert "· tone (advisory)  warm" in render_trial(record, None)
 
 
+@pytest.mark.parametrize("passed", [False, None], ids=["a score of one's own", "a judge's level"])
+def test_a_grader_that_only_scores_shows_its_mean_score_and_passes_nothing(passed: bool | None) -> None:
+    level = judged("4", verdict="4") if passed is None else None
+    scores = [Grade(passed, score=0.8, name="clear", role=Role.ADVISORY, judged=level) for _ in range(5)]
+    report = summarize(Manifest(run_id="r", suite="s"), [trial(n, grade) for n, grade in enumerate(scores)])
+    [row] = report.graders
+    assert (row.only_scores, row.scored) == (True, 5)
+    assert row.score == pytest.approx(0.8)
+    shown = " ".join(render_terminal(report).split())
+    assert "clear of 5 score 0.800 – advisory" in shown
+    assert "| clear | of 5 | score 0.800 |" in render_markdown(report)
+    assert re.search(r">of 5</td>\s*<td[^>]*>score 0.800<", render_html(report))
+
+
+def test_a_grader_with_a_bar_shows_what_it_passed() -> None:
+    barred = [Grade(score >= 0.7, score=score, name="clear", role=Role.ADVISORY) for score in (0.8, 0.6)]
+    shares = [
+        Grade(word == "pass", score=share, name="clear", role=Role.ADVISORY, judged=judged("pass", "fail", word))
+        for word, share in (("pass", 2 / 3), ("fail", 1 / 3))
+    ]
+    required = [Grade(False, score=0.8, name="clear"), Grade(True, score=1.0, name="clear")]
+    for grades in (barred, shares, required):
+        report = summarize(Manifest(run_id="r", suite="s"), [trial(n, grade) for n, grade in enumerate(grades)])
+        assert "clear 1/2 0.500" in " ".join(render_terminal(report).split())
+
+
+def test_one_error_of_a_grader_is_in_the_singular() -> None:
+    report = summarize(Manifest(run_id="r", suite="s"), [trial(0, GRADES[0]), trial(1, GRADES[4])])
+    assert re.search(r"polite +1/1 .* 1 error\n", render_terminal(report))
+
+
 def test_a_trial_shows_each_sample_with_its_quotes_and_nothing_of_it_touches_the_terminal() -> None:
     samples = (
         JudgeSample("pass", "kind\x1b[2J", ("thank\u202eyou",), "openai/judge"),

@@ -11,7 +11,7 @@ from passhat.reporting._judging import TITLE as JUDGED
 from passhat.reporting._judging import judging_rows
 from passhat.reporting._metrics import ClassTable, CountTable, class_table, count_tables, figures, levels_of
 from passhat.reporting._reading import TITLE, reading_rows
-from passhat.reporting._tables import listed
+from passhat.reporting._tables import grader_words, listed
 from passhat.reporting._text import clean, dollars, rate, span, tokens
 from passhat.summary import Rate, Report
 
@@ -186,6 +186,5 @@ def _graders(report: Report) -> str:
     lines = ["<details><summary>Graders</summary>\n", "| grader | passed | rate | these tasks | errors |"]
     lines.append("| --- | ---: | ---: | ---: | ---: |")
     for row in report.graders:
-        numbers = f"{row.passed}/{row.n} | {rate(row.estimate)} | {span(row.these_tasks)}"
-        lines.append(f"| {escape(row.name, 120)} | {numbers} | {row.errors} |")
+        lines.append(f"| {escape(row.name, 120)} | {' | '.join(grader_words(row))} | {row.errors} |")
     return "\n".join([*lines, "\n</details>"])

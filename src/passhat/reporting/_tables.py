@@ -9,7 +9,7 @@ from rich.text import Text
 from passhat.facts import count
 from passhat.reporting._blocks import BAD, DIM, GOOD, STRONG, WARN, Cell, Column, Page
 from passhat.reporting._text import clean, dollars, rate, seconds, span, tokens
-from passhat.summary import Report, TaskRow
+from passhat.summary import GraderRate, Report, TaskRow
 
 VERDICT_STYLE = {"solid": GOOD, "flaky": WARN, "never": BAD, "too few": DIM, "untested": BAD}
 _DOTS = {"+": ("●", GOOD), "-": ("○", BAD), "?": ("?", WARN)}
@@ -162,6 +162,13 @@ def failures(page: Page, report: Report) -> None:
         page.line((f"… {len(report.errors) - 5} more kinds of error", DIM), indent=2)
 
 
+def grader_words(row: GraderRate) -> tuple[str, str, str]:
+    """What a grader passed, its rate and the interval; of one that only scores, its mean score."""
+    if row.only_scores:
+        return f"of {row.scored}", f"score {rate(row.score)}", "–"
+    return f"{row.passed}/{row.n}", rate(row.estimate), span(row.these_tasks)
+
+
 def graders(page: Page, report: Report) -> None:
     """How often each grader was satisfied: invariants, measured."""
     if not report.graders:
@@ -171,10 +178,11 @@ def graders(page: Page, report: Report) -> None:
     columns += [Column("these tasks", "right", drops=1), Column("")]
     rows: list[list[Cell]] = []
     for row in report.graders:
-        asides = [row.role] if row.role != "required" else []
-        asides += [f"{row.errors} errors"] * bool(row.errors) + [f"{row.unknown} unknown"] * bool(row.unknown)
-        cells: list[Cell] = [clean(row.name, 100), f"{row.passed}/{row.n}", Text(rate(row.estimate), STRONG)]
-        rows.append([*cells, Text(span(row.these_tasks), DIM), Text(", ".join(asides), WARN if row.errors else DIM)])
+        passed, estimate, these = grader_words(row)
+        asides = [row.role] * (row.role != "required")
+        asides += [count(row.errors, "error")] * bool(row.errors) + [f"{row.unknown} unknown"] * bool(row.unknown)
+        cells: list[Cell] = [clean(row.name, 100), passed, Text(estimate, STRONG)]
+        rows.append([*cells, Text(these, DIM), Text(", ".join(asides), WARN if row.errors else DIM)])
     page.columns(columns, rows)
     shown = [(row, row.example) for row in report.graders if row.example is not None and row.example.reason]
     shown.sort(key=lambda pair: (pair[0].role == "advisory", 1.0 if pair[0].estimate is None else pair[0].estimate))

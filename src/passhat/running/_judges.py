@@ -152,8 +152,8 @@ def check_calls(judges: Judges, graders: Sequence[Callable[..., Any]], limits: L
         if limits.judge_calls is not None and calls > limits.judge_calls:
             who = ", ".join(judge.name for judge in asking)
             raise RunError(
-                f"Limits(judge_calls={limits.judge_calls}): {who} would ask {name} {calls} times on each trial, so that "
-                f"a verdict is out of reach: allow more than {calls}, as some answers are asked for again, or take "
+                f"Limits(judge_calls={limits.judge_calls}): {who} would ask {name} {calls} times a trial, so that a "
+                f"verdict is out of reach: allow more than {calls}, as some answers are asked for again, or take "
                 "fewer samples"
             )
 

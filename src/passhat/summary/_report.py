@@ -74,6 +74,8 @@ class GraderRate(msgspec.Struct, frozen=True):
 
     ``n`` is the number of trials it judged, ``passed`` those it passed; ``estimate`` weighs every task the same.
     ``errors`` counts the trials in which the grader itself failed, ``unknown`` those in which it couldn't tell.
+    ``score`` is the mean over the ``scored`` trials. ``only_scores``: it decides nothing and no bar was set for its
+    score, so that it can't be said to pass a trial.
     """
 
     name: str
@@ -86,6 +88,8 @@ class GraderRate(msgspec.Struct, frozen=True):
     unknown: int
     score: float | None
     example: Example | None
+    scored: int = 0
+    only_scores: bool = False
 
 
 class TaskRow(msgspec.Struct, frozen=True):

@@ -11,7 +11,7 @@ from passhat.stats import wilson
 from passhat.summary._measure import PassRate
 from passhat.summary._report import ErrorRow, GraderRate, GroupRow, Range, TaskRow, TaskVerdict, UsageTotals
 from passhat.summary._spend import Spend
-from passhat.summary._tally import ErrorKey, SplitTally, Tally, TaskTally
+from passhat.summary._tally import ErrorKey, GraderTally, SplitTally, Tally, TaskTally
 from passhat.summary._worlds import Headline
 
 MIN_TRIALS = 3
@@ -93,10 +93,10 @@ def by_split(tasks: Iterable[TaskTally], headline: Headline, level: float) -> tu
 
 
 def grader_rates(headline: Headline, level: float) -> tuple[GraderRate, ...]:
-    """A row a grader, in the order in which they were first seen; one that only records has none."""
+    """A row a grader, in the order in which they were first seen; one that only records a word has none."""
     names = dict.fromkeys(name for task in headline.tasks for name in task.graders)
     rows = (_grader_rate(name, headline, level) for name in names)
-    return tuple(row for row in rows if row.n or row.errors or row.unknown)
+    return tuple(row for row in rows if row.n or row.errors or row.unknown or row.scored)
 
 
 def _grader_rate(name: str, headline: Headline, level: float) -> GraderRate:
@@ -114,7 +114,16 @@ def _grader_rate(name: str, headline: Headline, level: float) -> GraderRate:
         unknown=sum(tally.unknown for tally in tallies),
         score=math.fsum(tally.score for tally in tallies) / scored if scored else None,
         example=next((tally.example for tally in tallies if tally.example is not None), None),
+        scored=scored,
+        only_scores=tallies[0].role == "advisory" and _no_bar(tallies),
     )
+
+
+def _no_bar(tallies: Sequence[GraderTally]) -> bool:
+    """Whether only a full score passes though there is partial credit, or nothing passes or fails at all."""
+    if not any(tally.n for tally in tallies):
+        return any(tally.scored for tally in tallies)
+    return any(tally.above_none for tally in tallies) and not any(tally.below_one for tally in tallies)
 
 
 def _these(rate: PassRate | None, level: float) -> Range | None:

@@ -21,11 +21,24 @@ _REASON = 500
 class GraderTally:
     """What one grader said of one task."""
 
-    __slots__ = ("error", "errors", "example", "n", "passed", "role", "score", "scored", "unknown")
+    __slots__ = (
+        "above_none",
+        "below_one",
+        "error",
+        "errors",
+        "example",
+        "n",
+        "passed",
+        "role",
+        "score",
+        "scored",
+        "unknown",
+    )
 
     def __init__(self, role: str) -> None:
         self.role = role
         self.n = self.passed = self.errors = self.unknown = self.scored = 0
+        self.below_one = self.above_none = 0  # passes that scored less than 1, failures that scored more than 0
         self.score = 0.0
         self.example: Example | None = None
         self.error: str | None = None
@@ -40,9 +53,11 @@ class GraderTally:
         else:
             self.n += 1
             self.passed += grade.passed
-            if (value := grade.score_value) is not None:
-                self.score += value
-                self.scored += 1
+        if grade.error is None and (value := grade.score_value) is not None:
+            self.score += value
+            self.scored += 1
+            self.below_one += grade.passed is True and value < 1
+            self.above_none += grade.passed is False and value > 0 and grade.judged is None
         if self.example is None and grade.passed is False:
             self.example = Example(record.task, record.trial, grade.reason[:_REASON])
 

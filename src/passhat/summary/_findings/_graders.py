@@ -34,7 +34,7 @@ def one_answer_only(evidence: Evidence) -> Iterator[Finding]:
     }
     saturated = all(task.c == task.n for task in evidence.headline.tasks)
     for grader in evidence.report.graders:
-        if grader.n < _MANY or tasks[grader.name] < _FEW_TASKS:
+        if grader.n < _MANY or tasks[grader.name] < _FEW_TASKS or grader.only_scores:
             continue
         if grader.passed == 0:
             yield Finding(
