@@ -122,7 +122,10 @@ def test_the_list_is_printed_as_json_with_what_is_left(run: Path) -> None:
 
 def test_who_has_read_everything_is_told_so(run: Path) -> None:
     call("review", str(run), "--label", "a", "0", "fail", "--rater", "ann")
-    assert "ann has judged all 1 trials" in call("review", str(run), "--rater", "ann", "--only", "failed").stdout
+    assert (
+        "ann has judged the one trial of this list"
+        in call("review", str(run), "--rater", "ann", "--only", "failed").stdout
+    )
     assert (
         "there is nothing to read"
         in call("review", str(run), "--rater", "ann", "--only", "passed", "--passed", "0").stdout

@@ -133,7 +133,7 @@ def test_an_outage_of_a_judge_after_which_only_failures_are_known_is_said(
     assert (finding is not None) is said
     if finding is not None:
         assert (finding.severity, finding.tasks) == ("warning", ("b",))
-        assert "failed on 4 trials of 1 task: 1 count as failures all the same" in finding.message
+        assert "failed on 4 trials of 1 task: 1 counts as a failure all the same" in finding.message
         assert "the bounds (0.375 to 0.750)" in finding.message
         assert "passhat resume r1" in finding.message
 
@@ -280,6 +280,7 @@ def test_what_others_did_to_the_files_of_a_run_is_said_and_what_became_of_it(rep
         (Damage("trials.jsonl", "has 9 bytes", 5, "ab"), "The run ended there"),
         (Damage("trials.jsonl", "has 9 bytes"), "What others wrote was cut off when the run was resumed"),
         (Damage("run.json", "was changed by another hand"), "It was written anew"),
+        (Damage("transcripts.zst", "holds other content", lasting=True), "What transcripts.zst says can't be believed"),
     ):
         error = found(report_of({"a": "+-"}, damages=(damage,)), "damaged")
         assert error is not None

@@ -115,7 +115,7 @@ def _rates(page: Page, found: Calibration) -> None:
 
     rows = [row("by the judge", correction.raw, "", "each verdict taken as true")]
     if correction.people is not None:
-        rows.append(row("by people alone", correction.people, "", f"{found.counts.drawn} labels"))
+        rows.append(row("by people alone", correction.people, "", count(found.counts.drawn, "label")))
     if correction.corrected is not None:
         rows.append(row("corrected", correction.corrected, STRONG, correction.method or ""))
     page.columns(columns, rows)

@@ -120,7 +120,8 @@ def _records(reader: RunReader, wanted: set[TrialKey], grades: str | None) -> di
 def _nothing_left(progress: Progress, rater: str) -> str:
     if not progress.total:
         return "there is nothing to read: no trial is of the kinds asked for"
-    return f"{clean(rater, 60)} has judged all {progress.total} trials of this list"
+    every = "the one trial" if progress.total == 1 else f"all {progress.total} trials"
+    return f"{clean(rater, 60)} has judged {every} of this list"
 
 
 def _no_terminal(why: str, run: str) -> NoTerminal:

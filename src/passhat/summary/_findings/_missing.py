@@ -58,12 +58,14 @@ def one_sided(evidence: Evidence) -> Iterator[Finding]:
     first = next(iter(evidence.report.pass_at), None)
     bounds = first.if_missing if first is not None else None
     between = "" if bounds is None else f" ({bounds[0]:.3f} to {bounds[1]:.3f})"
+    counted = f"{known} counts as a failure" if known == 1 else f"{known} count as failures"
+    gone = f"{lost} is missing" if lost == 1 else f"{lost} are missing"
     again = "passhat regrade" if evidence.report.regrade else "passhat resume"
     yield Finding(
         "one-sided",
         "warning",
-        f"A grader failed on {count(known + lost, 'trial')} of {count(len(tasks), 'task')}: {known} count as failures "
-        f"all the same, by another required grader, and {lost} are missing, among them every trial that would pass. "
+        f"A grader failed on {count(known + lost, 'trial')} of {count(len(tasks), 'task')}: {counted} all "
+        f"the same, by another required grader, and {gone}, among them every trial that would pass. "
         f"pass@1, its interval and these tasks lean to failure: read the bounds{between}, and have the trials graded "
         f"again ({again} {evidence.manifest.run_id})",
         tuple(task.task for task in tasks),
