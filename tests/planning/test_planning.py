@@ -5,16 +5,19 @@ from __future__ import annotations
 import itertools
 import os
 import random
+import re
 import subprocess
 import sys
 from pathlib import Path
 
 import msgspec
 import pytest
+from click.testing import CliRunner
 from openai import OpenAI
 
 import passhat
 from passhat import Grade, Suite, Task, Trial
+from passhat.cli._plan import command
 from passhat.facts import Manifest, Status, TrialRecord, Usage
 from passhat.planning import Plan, PlanError, assumed, make_plan, pilot_of, power_of, variances
 from passhat.reporting import render_plan
@@ -275,3 +278,24 @@ def test_the_command_line_plans_from_a_table_and_from_a_rate(tmp_path: Path) -> 
     assert call("pilot.csv", "--rate", "0.5").returncode == 2
     twice = call("pilot.csv", "pilot.csv")
     assert (twice.returncode, "the same counts in every task" in twice.stderr) == (2, True)
+
+
+def test_shares_are_written_as_numbers_or_as_percentages_wherever_the_command_takes_them() -> None:
+    def planned(*words: str) -> tuple[int, str]:
+        done = CliRunner().invoke(command, ["--tasks", "30", "--trials", "5", *words])
+        return done.exit_code, done.output
+
+    plain = planned("--rate", "0.9", "--response", "0.1", "--difference", "0.1")
+    assert plain == planned("--rate", "90%", "--response", "10%", "--difference", "10%")
+    assert plain[0] == 0
+    code, said = planned("--rate", "ninety")
+    assert (code, "'ninety' is no pass rate; write 0.05, 5%" in said) == (2, True)
+
+
+def test_what_is_found_is_never_shown_as_nothing_and_the_table_has_no_empty_margin() -> None:
+    text = render_plan(make_plan(assumed(rate=0.9, tasks=1_000_000, trials=100)), width=60)
+    assert "a loss of 0.012, a gain of 0.012 points" in text
+    assert "0.0 " not in text
+    rows = [line for line in text.splitlines() if re.match(r" *[\d,]+ × \d+ ", line)]
+    assert len(rows) == 9
+    assert all(re.match(r"  \d", row) for row in rows)

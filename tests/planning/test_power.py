@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -136,10 +137,61 @@ def test_a_test_that_can_never_reach_its_level_has_no_power() -> None:
     assert comparison_power([Move(0.5, 0.5)], 40, 5) < 0.03
 
 
-def test_the_law_of_very_many_tasks_joins_that_of_many() -> None:
-    for of in (THESE, LIKE):
-        powers = [comparison_power([Move(0.9, 0.885)], tasks, 2, of=of, response=0.05) for tasks in (3990, 4010)]
-        assert powers[0] == pytest.approx(powers[1], abs=0.005)
+JOINTS = [(THESE, 0.9, 1, 2223), (THESE, 0.5, 30, 27), (LIKE, 0.9, 1, 2223), (LIKE, 0.5, 10, 300), (LIKE, 0.9, 5, 400)]
+"""Where the normal law takes over: target, rate, trials, and the first number of tasks that has it."""
+
+
+@pytest.mark.parametrize(("of", "rate", "n", "tasks"), JOINTS)
+def test_the_normal_law_of_very_many_trials_joins_the_convolution(
+    of: Target, rate: float, n: int, tasks: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    spread = 0.0 if of == THESE else 0.05
+    change = 2.8 * (2 * rate * (1 - rate) / n + spread**2) ** 0.5 / tasks**0.5
+    ends = [[Move(rate, rate + sign * change)] for sign in (-1, 1)]
+    normal = [comparison_power(moves, tasks, n, of=of, response=spread) for moves in ends]
+    monkeypatch.setattr("passhat.stats._power_many._SPREAD", np.inf)
+    for moves, power in zip(ends, normal, strict=True):
+        convolved = comparison_power(moves, tasks, n, of=of, response=spread)
+        assert 0.7 < convolved < 0.9
+        assert convolved != power
+        assert convolved == pytest.approx(power, abs=0.006)
+
+
+@pytest.mark.parametrize("tasks", [6, 40, 250, 3999, 4000, 5000, 100_000])
+@pytest.mark.parametrize(("rate", "n"), [(0.9, 1), (0.5, 1), (0.99, 3), (0.7, 5)])
+def test_a_larger_change_is_found_no_less_often(tasks: int, rate: float, n: int) -> None:
+    pilot = assumed(rate=rate, tasks=tasks, trials=n)
+    for most in (-rate, 1 - rate):
+        for of in (THESE, LIKE):
+            powers = [power_of(pilot, most * share, of=of) for share in (0.003, 0.01, 0.03, 0.1, 0.3, 0.6, 0.9, 0.999)]
+            assert all(more >= less - 0.005 for less, more in itertools.pairwise(powers)), (of, most, powers)
+            assert tasks < 4000 or powers[-1] > 0.99
+
+
+@pytest.mark.parametrize("rate", [0.5, 0.9, 0.99])
+def test_what_one_size_finds_a_larger_one_finds_too(rate: float) -> None:
+    for trials in (1, 4):
+        found = []
+        for tasks in (30, 300, 3999, 4000, 3_000_000):
+            plan = make_plan(assumed(rate=rate, tasks=tasks, trials=trials))
+            found.append((plan.now.finds.these_tasks or 1, plan.now.finds.tasks_like_these or 1))
+            larger = [each for each in plan.sizes if each.tasks >= tasks and each.trials >= trials]
+            for size in larger:
+                assert (size.finds.these_tasks or 1) <= found[-1][0] * 1.01
+                assert (size.finds.tasks_like_these or 1) <= found[-1][1] * 1.01
+        for less, more in itertools.pairwise(found):
+            assert more[0] <= less[0] * 1.01
+            assert more[1] <= less[1] * 1.01
+        assert found[-1][0] < 2e-3
+
+
+def test_the_smallest_change_has_the_power_that_was_asked_for_at_any_size() -> None:
+    for tasks, trials in ((5000, 1), (200_000, 3), (1_000_000, 100)):
+        pilot = assumed(rate=0.9, tasks=tasks, trials=trials)
+        finds = make_plan(pilot).now.finds
+        for of, smallest in ((THESE, finds.these_tasks), (LIKE, finds.tasks_like_these)):
+            assert smallest is not None
+            assert power_of(pilot, -smallest, of=of) == pytest.approx(0.8, abs=0.005)
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from typing import Literal
 
 from passhat.planning._errors import PlanError
 from passhat.planning._pilot import Pilot
-from passhat.stats import Move, comparison_power, tasks_needed
+from passhat.stats import Move, comparison_power, detectable_difference, tasks_needed
 
 Target = Literal["these tasks", "tasks like these"]
 Direction = Literal["loss", "gain"]
@@ -72,14 +72,20 @@ class Search:
         """The smallest change that is found; None where the largest possible isn't."""
         from scipy.optimize import brentq
 
-        most = room(self.pilot, self.direction)
-        if self.power(most, tasks, trials) < self.wanted:
-            return None
-
         def short(size: float) -> float:
             return self.power(size, tasks, trials) - self.wanted
 
-        return float(brentq(short, min(1e-6, most / 2), most, xtol=2e-5))
+        most = room(self.pilot, self.direction)
+        guess = detectable_difference(
+            tasks, trials, within=2 * self.pilot.within, between=self.pilot.response**2, of=self.of, level=self.level,
+            power=self.wanted,
+        )  # fmt: skip
+        low, high = 0.0, min(most, 1.3 * guess)
+        while short(high) < 0:  # large changes take their time
+            if high == most:
+                return None
+            low, high = high, min(most, 1.5 * high)
+        return float(brentq(short, low, high, xtol=most * 1e-9, rtol=5e-4))
 
     def tasks(self, size: float, trials: int) -> int | None:
         """The least number of tasks that finds a change of ``size``."""

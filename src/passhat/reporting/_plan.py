@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from passhat.facts import count
 from passhat.planning import Pilot, Plan, Size, Ways
 from passhat.reporting._blocks import DIM, STRONG, WARN, Cell, Column, Page
@@ -62,7 +64,7 @@ def _both(loss: float | None, gain: float | None) -> str:
 
 
 def _found(word: str, difference: float | None) -> str:
-    return f"no possible {word}" if difference is None else f"a {word} of {difference * 100:.1f}"
+    return f"no possible {word}" if difference is None else f"a {word} of {_short(difference)}"
 
 
 def _points(difference: float) -> str:
@@ -82,7 +84,7 @@ def _ways(ways: Ways, now: Size) -> str:
 def _sizes(page: Page, plan: Plan) -> None:
     page.heading(f"Smallest {plan.direction} found, in points, and the price of both sides")
     rows = sorted((plan.now, *plan.sizes), key=lambda size: (size.tasks, size.trials))
-    columns = [Column("\ntasks", "right"), Column("\ntrials", "right"), Column("these\ntasks", "right")]
+    columns = [Column("\ntasks × trials"), Column("these\ntasks", "right")]
     columns += [Column("tasks\nlike these", "right"), Column("trials\nin all", "right")]
     priced, timed = plan.now.dollars is not None, plan.now.minutes is not None
     columns += [Column("\ncost", "right")] * priced + [Column("\nminutes", "right", drops=1)] * timed
@@ -90,7 +92,7 @@ def _sizes(page: Page, plan: Plan) -> None:
     cells: list[list[Cell]] = []
     for row in rows:
         found = row.finds
-        line: list[Cell] = [f"{row.tasks:,}", str(row.trials)]
+        line: list[Cell] = [f"{row.tasks:,} × {row.trials}"]
         line += [_short(found.these_tasks), _short(found.tasks_like_these), f"{row.all_trials:,}"]
         line += [f"{more}{dollars(row.dollars)}"] * priced
         line += ["" if row.minutes is None else f"{row.minutes:,.1f}"] * timed
@@ -99,4 +101,13 @@ def _sizes(page: Page, plan: Plan) -> None:
 
 
 def _short(difference: float | None) -> str:
-    return "none" if difference is None else f"{difference * 100:.1f}"
+    """In points, to a tenth; below one point to as many places as say something.
+
+    >>> _short(0.0173), _short(0.00973), _short(0.00001234), _short(None)
+    ('1.7', '0.97', '0.0012', 'none')
+    """
+    if difference is None:
+        return "none"
+    points = difference * 100
+    places = 1 if points >= 1 else 1 - math.floor(math.log10(points))
+    return f"{points:.{places}f}"

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, SupportsIndex
 from passhat.stats import _checks
 from passhat.stats._binomial import normal_quantile
 from passhat.stats._power_few import exact_beyond_normal, few
+from passhat.stats._power_many import Moments, is_normal, normal_power
 from passhat.stats._types import Target
 
 if TYPE_CHECKING:
@@ -25,9 +26,6 @@ if TYPE_CHECKING:
 
 _REACH = 15.0
 """Width of the window that sums are kept in, in their standard deviations; beyond it lies nothing that counts."""
-
-_MANY = 4000
-"""From so many tasks on, the tests' variance is taken as known: it varies by a part in a thousand."""
 
 _CELLS = 400
 """Up to so many cells the sum of weights is kept exactly; beyond, a cell is a twentieth of its standard deviation."""
@@ -64,7 +62,8 @@ def comparison_power(
 
     Exact for CMH up to the rounding of its variance, and for the sign-flip test with one trial a task; with more
     trials its p value is that of the normal law with the null's kurtosis and continuity correction, and where
-    few tasks can move what the exact test adds to that is simulated, with a fixed seed.
+    few tasks can move what the exact test adds to that is simulated, with a fixed seed. Where so many trials vary that
+    both sums are normal, they are taken as that.
 
     Raises ValueError for no kinds, rates or shares out of 0..1, numbers below 1, and an unknown target.
     Source: convolution of the tasks' laws; checked against simulation of both tests.
@@ -85,9 +84,11 @@ def comparison_power(
     z = normal_quantile(0.5 + _checks.level_of(level) / 2)
     these = of == "these tasks"
     spread = 0.0 if these else _checks.not_negative(response, "response") ** 2
-    laws = [_law(move, trials, spread) for move in moves]
     shares = [move.share / sum(each.share for each in moves) for move in moves]
     rising = sum(share * (move.after - move.before) for move, share in zip(moves, shares, strict=True)) >= 0
+    if (power := _if_normal(moves, shares, many, trials, spread, z, these=these, rising=rising)) is not None:
+        return power
+    laws = [_law(move, trials, spread) for move in moves]
     weights = _weights(trials, these)
     if these:
         parts = [(law, count) for law, count in zip(laws, _whole_counts(shares, many), strict=True) if count]
@@ -95,6 +96,30 @@ def comparison_power(
     law = np.tensordot(shares, laws, 1)
     sums = _sums([(law, many)], weights, trials)
     return _sign_flip_power(sums, law, many, 1 - _checks.level_of(level), rising=rising)
+
+
+def _if_normal(
+    moves: Sequence[Move],
+    shares: Sequence[float],
+    tasks: int,
+    n: int,
+    spread: float,
+    z: float,
+    *,
+    these: bool,
+    rising: bool,
+) -> float | None:
+    """The power by the normal law of both sums; None where they aren't normal enough."""
+    unchanged = [(_passes(move.before, n, spread), share) for move, share in zip(moves, shares, strict=True)]
+    if not is_normal(unchanged, tasks, these=these):
+        return None
+    sides = [(_passes(move.before, n, 0.0), _passes(move.after, n, spread)) for move in moves]
+    moments = [Moments.of(*side, these=these) for side in sides]
+    if these:
+        parts = list(zip(moments, _whole_counts(shares, tasks), strict=True))
+    else:
+        parts = [(Moments.mixed(moments, shares), tasks)]
+    return normal_power(parts, n, z, these=these, rising=rising)
 
 
 def _sign_flip_power(sums: _Sums, law: Floats, tasks: int, alpha: float, *, rising: bool) -> float:
@@ -168,18 +193,15 @@ def _sums(parts: Sequence[tuple[Floats, int]], weights: Floats, n: int) -> _Sums
 
     differences = np.subtract.outer(np.arange(n + 1), np.arange(n + 1)).T.astype(float)
     tasks = sum(count for _, count in parts)
-    if tasks >= _MANY:
-        weights = np.full_like(weights, _moments(parts, weights)[0] / tasks)
     middle, spread = _moments(parts, differences)
     middle_w, spread_w = _moments(parts, weights)
     most = float(weights.max()) * tasks
     cell = 1.0 if most < _CELLS else max(1.0, spread_w / 20)
-    if tasks >= _MANY:
-        cell = float(weights.max())
     wide = min(2 * n * tasks + 2, int(_REACH * spread) + 2 * n + 2)
-    deep = min(int(most / cell) + 2, int(_REACH * np.hypot(spread_w / cell, tasks**0.5 / 2)) + 4)
-    if tasks >= _MANY:
-        deep = 2
+    rounded = sum(
+        count * float(law[weights > 0].sum()) for law, count in parts
+    )  # tasks whose weight isn't a whole cell
+    deep = min(int(most / cell) + 2, int(_REACH * np.hypot(spread_w / cell, rounded**0.5 / 2)) + 4)
     shape = next_fast_len(wide), next_fast_len(deep, real=True)
     place = weights / cell
     floor = np.floor(place).astype(int)
