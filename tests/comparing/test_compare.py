@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import random
 from collections.abc import Callable
 
@@ -333,3 +334,38 @@ def test_the_tasks_or_trials_said_to_be_needed_find_the_difference_four_times_in
     more = comparison_power([Move(0.9, 0.8)], 100 + found.tasks, 2, response=response, of=of)
     assert 0.79 <= more <= 0.83
     assert found.trials == 1  # 100 tasks with three trials, of these tasks 2.2 would do
+
+
+def test_the_verdict_on_these_tasks_rests_on_cmh_with_its_continuity_correction(report: MakeReport) -> None:
+    before, after = [2] * 12 + [4] * 2, [3] * 12 + [4] * 2
+    shift = sum((two - one) / 2 for one, two in zip(before, after, strict=True))
+    passes = [one + two for one, two in zip(before, after, strict=True)]
+    variance = sum(5 * 5 * both * (10 - both) / (10 * 10 * 9) for both in passes)  # hypergeometric, 5 trials a side
+    corrected, plain = (math.erfc((shift - less) / math.sqrt(2 * variance)) for less in (0.5, 0.0))
+    assert plain < 0.05 < corrected
+    (candidate,) = compare(report(counts(before, 5)), report(counts(after, 5), "after")).candidates
+    assert candidate.lift[0].these_tasks.p == pytest.approx(corrected)
+    assert candidate.verdict == "can't tell"
+
+
+def test_a_difference_that_is_proved_though_its_interval_holds_0_says_which_of_them_decides(report: MakeReport) -> None:
+    before, after = [3] * 6, [4] * 6
+    sides = report(counts(before, 5)), report(counts(after, 5), "after")
+    (candidate,) = compare(*sides, of="tasks like these").candidates
+    assert candidate.verdict == "better"
+    claim = candidate.lift[0].tasks_like_these
+    assert claim is not None
+    assert claim.p <= 0.05
+    assert claim.interval[0] <= 0 <= claim.interval[1]
+    assert candidate.message.endswith(
+        "The test decides; the interval allows also for a task unlike all those seen, and so holds 0 as well"
+    )
+    (plain,) = compare(report(counts([0] * 9, 5)), report(counts([5] * 9, 5), "after")).candidates
+    assert "The test decides" not in plain.message
+
+
+@pytest.mark.parametrize("width", range(50, 82, 3))
+def test_a_p_value_stands_on_one_line(report: MakeReport, width: int) -> None:
+    text = render_comparison(compare(report(counts([1] * 9, 5)), report(counts([5] * 9, 5), "after")), width=width)
+    assert "(p < .001)" in text
+    assert max(map(len, text.splitlines())) <= width

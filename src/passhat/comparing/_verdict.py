@@ -146,7 +146,8 @@ def message_of(
             f"{count(pairs.missing, 'trial')} without a verdict could decide it: at worst for the candidate the "
             f"verdict would be {worlds[0]!r}, at best {worlds[1]!r}"
         )
-    low, high = (points(end) for end in claim.interval)
+    low_end, high_end = claim.interval
+    low, high = points(low_end), points(high_end)
     where = f"{points(lift.estimate)} points on {judge.of}, between {low} and {high} ({p_text(claim.p)})"
     if at:
         where = f"{at}: {points(lift.estimate)} points, between {low} and {high} at all looks"
@@ -155,7 +156,14 @@ def message_of(
     if verdict == "can't tell":
         return f"{where}{_too_few_moved(pairs, judge)}{needed_text(needed)}"
     small = ", less than the margin" if judge.margin and abs(lift.estimate) < judge.margin else ""
-    return f"{where}{small}"
+    return f"{where}{small}{_wider(judge) if low_end <= 0 <= high_end else ''}"
+
+
+def _wider(judge: Judge) -> str:
+    """Why a difference is proved although its interval holds 0."""
+    if judge.look is None and judge.of == "these tasks":
+        return ". The test decides; the interval is the more cautious of the two, and so holds 0 as well"
+    return ". The test decides; the interval allows also for a task unlike all those seen, and so holds 0 as well"
 
 
 def _refusal(pairs: Pairs) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
@@ -15,6 +16,9 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
 Cell = Text | str
+
+_P_VALUE = re.compile(r"(?<=\bp) ([<=]) (?=[\d.])")
+_TIE = "\ue000"  # a space that no line is broken at: the wrapping takes a no-break space for a space
 
 GOOD, WARN, BAD, DIM, STRONG = "green", "yellow", "red", "bright_black", "bold"
 
@@ -66,9 +70,7 @@ class Page:
         for part in parts:
             text.append(*part) if isinstance(part, tuple) else text.append(part)
         hang = indent if hang is None else hang
-        lines = text.wrap(self._console, max(20, self.width - hang))
-        for number, each in enumerate(lines):
-            each.rstrip()
+        for number, each in enumerate(self._wrapped(text, hang)):
             self._print(Padding(each, (0, 0, 0, indent if number == 0 else hang), expand=False))
 
     def bullet(self, sign: str, style: str, *parts: tuple[str, str] | str, indent: int = 2) -> None:
@@ -77,12 +79,19 @@ class Page:
         for part in parts:
             text.append(*part) if isinstance(part, tuple) else text.append(part)
         hang = indent + len(sign) + 1
-        for number, each in enumerate(text.wrap(self._console, max(20, self.width - hang))):
-            each.rstrip()
+        for number, each in enumerate(self._wrapped(text, hang)):
             start = Text(" " * hang)
             if number == 0:
                 start = Text.assemble(" " * indent, (sign, style), " ")
             self._print(start.append_text(each))
+
+    def _wrapped(self, text: Text, hang: int) -> Iterable[Text]:
+        """The text's lines; "p < .001" stands on one of them."""
+        text.plain = _P_VALUE.sub(f"{_TIE}\\1{_TIE}", text.plain)
+        for line in text.wrap(self._console, max(20, self.width - hang)):
+            line.plain = line.plain.replace(_TIE, " ")
+            line.rstrip()
+            yield line
 
     def whole(self, text: str, indent: int = 0) -> None:
         """A line that is never broken, so that it can be copied."""
