@@ -25,6 +25,7 @@ Call = Callable[..., subprocess.CompletedProcess[str]]
         ([], {"PASSHAT_MODEL": "gpt"}, "PASSHAT_MODEL=gpt names no provider"),
         (["--provider", "openai", "--model", "gpt"], {}, "openai needs a key"),
         (["--provider", "opnai", "--model", "gpt"], {}, "unknown provider 'opnai'"),
+        (["--provider", "anthropic", "--model", "openai/gpt-5"], {}, "names two providers: --model openai/gpt-5 alone"),
     ],
 )
 def test_what_names_no_model_ends_with_2_before_anything_runs(

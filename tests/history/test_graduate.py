@@ -145,3 +145,14 @@ def test_every_task_proved_is_a_saturated_suite() -> None:
     assert records[0].verdict == "open"
     assert not graduation(records).saturated
     assert not graduation([]).saturated
+
+
+@pytest.mark.parametrize("write", [(), ("--write",)])
+def test_a_suite_that_is_named_twice_is_refused_and_no_line_is_lost(project: Path, write: tuple[str, ...]) -> None:
+    assert call(project, "run", "eval_life.py", "-q").returncode == 0
+    before = (project / "able.jsonl").read_bytes()
+    done = call(project, "graduate", "eval_life.py::able", "eval_life.py::able", *write)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "have the same tasks" in done.stderr
+    assert "passhat graduate eval_life.py::able" in done.stderr
+    assert (project / "able.jsonl").read_bytes() == before

@@ -23,9 +23,10 @@ class NothingToCompare(PasshatError):
 
 
 class Points(click.ParamType[Any]):
-    """A difference of rates: 0.05, 5% or "5 points"."""
+    """A difference of rates, or another share that ``name`` says: 0.05, 5% or "5 points"."""
 
-    name = "difference"
+    def __init__(self, name: str = "difference") -> None:
+        self.name = name
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
         text = str(value).strip().lower()
@@ -33,7 +34,7 @@ class Points(click.ParamType[Any]):
         try:
             share = float(number) / (1 if number == text else 100)
         except ValueError:
-            self.fail(f"{value!r} is no difference; write 0.05, 5% or '5 points'", param, ctx)
+            self.fail(f"{value!r} is no {self.name}; write 0.05, 5% or '5 points'", param, ctx)
         if not 0 <= share < 1:
             self.fail(f"{value!r} must lie in 0..1; for 5 points write 0.05 or 5%", param, ctx)
         return share

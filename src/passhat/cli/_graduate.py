@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class WrongOrder(PasshatError):
-    """A regression suite where a capability suite belongs."""
+    """A regression suite where a capability suite belongs, or one suite twice."""
 
 
 class CannotMove(PasshatError):
@@ -85,6 +85,11 @@ def _suite(path: str) -> Suite:
 
 
 def _check_order(first: Suite, second: Suite | None, capability: str, regression: str | None) -> None:
+    if second is not None and (second.folder, second.tasks) == (first.folder, first.tasks):
+        raise WrongOrder(
+            f"{capability} and {regression} have the same tasks, and nothing moves from a suite to itself; name the "
+            f"regression suite second, or leave it out: passhat graduate {capability}"
+        )
     if first.kind != "regression":
         return
     way = f"name the capability suite first: passhat graduate PATH::CAPABILITY {capability}"

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 @click.option("--direction", type=click.Choice(["loss", "gain"]), help="Of the change to find; else the harder one.")
 @click.option("--tasks", type=click.IntRange(min=1), metavar="N", help="Tasks, in place of the pilot's.")
 @click.option("--trials", type=click.IntRange(min=1), metavar="N", help="Trials of each task, in place of the pilot's.")
-@click.option("--rate", type=float, metavar="RATE", help="Without a run: the pass rate to assume, in 0..1.")
-@click.option("--response", type=float, metavar="SD", help="How differently tasks respond to a change, in 0..1.")
+@click.option("--rate", type=Points("pass rate"), metavar="RATE", help="Without a run: the pass rate to assume: 90%.")
+@click.option("--response", type=Points("deviation"), metavar="SD", help="How differently tasks respond: 0.15 or 15%.")
 @click.option("--power", type=float, default=0.8, show_default=True, help="How surely it shall be found.")
 @click.option("--level", type=float, default=0.95, show_default=True, help="Level of the intervals and tests.")
 @options.as_json

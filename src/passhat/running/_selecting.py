@@ -8,12 +8,15 @@ from passhat.running._errors import ModelSelectionError
 
 PROVIDER, MODEL = "PASSHAT_PROVIDER", "PASSHAT_MODEL"
 
+_OWN_MODELS = ("anthropic", "google", "mistral", "openai")
+"""Providers that serve their own models only; others serve models whose names begin with these."""
+
 
 def selected_model(model: str | None, provider: str | None = None) -> str | None:
     """PROVIDER/NAME from what was asked for: ``model`` alone holds both, or ``provider`` and ``model`` each one.
 
     Blanks at the ends don't count, and a blank value is none. None when neither is given. Raises
-    `ModelSelectionError` for half of a pair.
+    `ModelSelectionError` for half of a pair, and for two providers.
 
     >>> selected_model(" openai/gpt-5 "), selected_model("openai/gpt-oss-20b", "groq"), selected_model(None)
     ('openai/gpt-5', 'groq/openai/gpt-oss-20b', None)
@@ -27,6 +30,12 @@ def selected_model(model: str | None, provider: str | None = None) -> str | None
         if name.startswith(f"{by}/"):
             raise ModelSelectionError(
                 f"--provider {by} --model {name} names {by} twice: --model {name} alone says both"
+            )
+        first = name.partition("/")[0]
+        if by in _OWN_MODELS and first in _OWN_MODELS:
+            raise ModelSelectionError(
+                f"--provider {by} --model {name} names two providers: --model {name} alone asks {first}; where a base "
+                f"URL of yours stands for {by} and serves it, write --model {by}/{name}"
             )
         return f"{by}/{name}"
     if not _whole(name):
