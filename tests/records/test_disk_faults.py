@@ -226,6 +226,52 @@ def test_records_that_cannot_be_told_from_anothers_are_refused(create: Create, m
         list(RunReader(writer.path).trials())
 
 
+@pytest.mark.parametrize("when", ["before the next", "at the end"])
+def test_transcripts_overwritten_in_place_are_noticed_and_stay_marked(
+    create: Create, make_record: Make, said: Say, when: str
+) -> None:
+    writer = create()
+    writer.append(make_record("a", 0), said("mine"))
+    path = writer.path / "transcripts.zst"
+    seen = path.stat()
+    with path.open("r+b") as file:
+        file.write(bytes(seen.st_size))
+    if when == "at the end":  # nothing but its content shows it
+        os.utime(path, ns=(seen.st_atime_ns, seen.st_mtime_ns))
+        with pytest.raises(RunChanged, match=r"transcripts\.zst: holds other content than its writer left"):
+            writer.finish()
+    else:
+        os.utime(path, ns=(seen.st_atime_ns, seen.st_mtime_ns + 1))
+        with pytest.raises(RunChanged, match=r"transcripts\.zst: holds other content than its writer left"):
+            writer.append(make_record("a", 1), said("mine"))
+    writer.close()
+    reader = RunReader(writer.path)
+    assert (reader.manifest.state, reader.manifest.tampered) == ("damaged", True)
+    with open_for_resume(writer.path) as again:
+        again.append(make_record("b", 0), said("after"))
+        again.finish()
+    manifest = RunReader(writer.path).manifest
+    assert (manifest.state, manifest.damage, manifest.tampered) == ("finished", None, True)
+
+
+def test_a_trial_that_could_not_be_written_leaves_the_hashes_as_they_were(
+    create: Create, make_record: Make, said: Say
+) -> None:
+    fails = [True]
+
+    def full(at: WritePoint) -> None:
+        if at is WritePoint.IN_LINE and writer.tally.records == 1 and fails.pop():
+            raise OSError(28, "No space left on device")
+
+    writer = create(hook=full)
+    writer.append(make_record("a", 0), said("mine"))
+    with pytest.raises(RecordError):
+        writer.append(make_record("a", 1), said("more"))
+    writer._hook = lambda at: None
+    writer.append(make_record("a", 1), said("more"))
+    assert writer.finish().damages == ()
+
+
 def test_a_line_that_slips_in_while_a_record_is_written_is_noticed(create: Create, make_record: Make) -> None:
     def slip(at: WritePoint) -> None:
         if at is WritePoint.IN_LINE and writer.tally.records == 1:

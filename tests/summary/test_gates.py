@@ -243,6 +243,9 @@ def test_a_run_that_others_wrote_to_is_never_green(report_of: Reporter) -> None:
     assert report_of({"a": "-" * 40}, gates=("pass@1 >= 0.5",), state="damaged").exit_code == ExitCode.GATE_NOT_MET
     mended = report_of({"a": "++"}, damages=(Damage("trials.jsonl", "has 9 bytes"),))
     assert (mended.exit_code, mended.exit_reason) == (ExitCode.FINE, "")  # a resume cut off what others wrote
+    for damage in (Damage("run.json", "was changed"), Damage("transcripts.zst", "holds other content", lasting=True)):
+        report = report_of({"a": "++"}, state="finished", damages=(damage,))
+        assert (report.exit_code, bool(report.exit_reason)) == (ExitCode.INCOMPLETE, True)
 
 
 def test_a_gate_that_no_mixture_of_sources_can_meet_is_not_said_to_miss_trials(report_of: Reporter) -> None:

@@ -88,7 +88,7 @@ def _guarded(arguments: Sequence[str] | None) -> int:
         return ExitCode.WRONG_USE
     except PasshatError as error:
         click.echo(f"passhat: {error}", err=True)
-        return ExitCode.WRONG_USE
+        return int(getattr(error, "command_exit", ExitCode.WRONG_USE))
     except (KeyboardInterrupt, click.Abort) as stop:
         said = str(stop.__cause__ or stop)  # click puts its own exception around Ctrl-C
         click.echo(f"passhat: {said or 'interrupted'}", err=True)

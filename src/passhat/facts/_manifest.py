@@ -47,13 +47,15 @@ class Damage(msgspec.Struct, frozen=True):
     """A file of the run that wasn't as its one writer had left it, as the writer found when it looked.
 
     While nobody has gone on with the run, only the first ``records`` bytes of ``trials.jsonl`` are its writer's, and
-    ``digest`` is their hash; None says that all of the file is.
+    ``digest`` is their hash; None says that all of the file is. ``lasting``: what was changed can't be cut off, because
+    nobody knows how it was; so is each change of ``run.json``, which was written anew only when its writer looked.
     """
 
     file: str
     problem: str
     records: int | None = None
     digest: str = ""
+    lasting: bool = False
 
 
 class Manifest(msgspec.Struct, frozen=True, kw_only=True):
@@ -142,6 +144,11 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True):
         """What ended the run, if others wrote to its files and it wasn't resumed since."""
         last = self.damages[-1] if self.damages else None
         return last if last is not None and last.records is not None else None
+
+    @property
+    def tampered(self) -> bool:
+        """Whether others wrote to the run's files, and a resume hasn't made good for it or can't."""
+        return self.damage is not None or any(each.lasting or each.file == "run.json" for each in self.damages)
 
     @property
     def main_arm(self) -> str:

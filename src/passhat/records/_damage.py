@@ -11,8 +11,9 @@ import msgspec
 from passhat.facts import Damage, Manifest
 from passhat.records._disk import open_private, replace_file
 from passhat.records._errors import RunChanged, disk_error
-from passhat.records._format import AGAIN, MANIFEST, TRIALS
+from passhat.records._format import AGAIN, MANIFEST, TRANSCRIPTS, TRIALS
 from passhat.records._lines import Lines
+from passhat.records._tape import OTHER_CONTENT
 
 _BLOCK = 1 << 20
 
@@ -55,7 +56,8 @@ def cut_to_own(run: Path, manifest: Manifest) -> Manifest:
 
 def damage_of(error: RunChanged, records: int, digest: str) -> Damage:
     """What a writer found, as the manifest keeps it."""
-    return Damage(error.path.name, error.problem, records, digest)
+    lasting = error.path.name == TRANSCRIPTS and error.problem == OTHER_CONTENT
+    return Damage(error.path.name, error.problem, records, digest, lasting)
 
 
 def _digest(path: Path, size: int) -> str:

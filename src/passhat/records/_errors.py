@@ -52,6 +52,8 @@ class RunLocked(RecordError):
 class RunChanged(RecordError):
     """A file was changed, replaced or removed under its writer."""
 
+    command_exit = 3  # of the command line, as a report of such a run has it: incomplete
+
 
 class BadRecord(RecordError):
     """A file that can't be read; ``line`` counts from 1, None when it isn't about a line."""

@@ -11,6 +11,7 @@ from pathlib import Path
 from passhat.records._disk import open_private, write_all
 from passhat.records._errors import RunChanged
 
+OTHER_CONTENT = "holds other content than its writer left"
 _BLOCK = 1 << 20
 _LOST = "Only the runner may write it; run this suite again in a new run directory"
 _MENDED = (
@@ -22,25 +23,25 @@ _MENDED = (
 class Tape:
     """One file with one writer. What is appended is whole or taken back; a change by anybody else is noticed.
 
-    ``hashed`` keeps a hash of the content as well as its length. All methods raise OSError when the disk fails and
-    `RunChanged` when the file isn't as it was left.
+    Its content is known by a hash. All methods raise OSError when the disk fails and `RunChanged` when the file isn't
+    as it was left.
     """
 
-    def __init__(self, path: Path, *, hashed: bool) -> None:
+    def __init__(self, path: Path) -> None:
         self.path = path
         self._descriptor = open_private(path, os.O_RDWR | os.O_CREAT | os.O_APPEND)
         seen = os.fstat(self._descriptor)
         self._file = (seen.st_dev, seen.st_ino)
         self._written = seen.st_mtime_ns
         self.end = seen.st_size
-        self._hash = hashlib.sha256() if hashed else None
-        if self._hash is not None:
-            self._hash_up_to(self._hash, self.end)
+        self._hash = hashlib.sha256()
+        self._hash_up_to(self._hash, self.end)
+        self._before = (self.end, self._hash.copy())  # as it was before the last thing that was appended
 
     @property
     def digest(self) -> str:
-        """The hash of all that its writer has in it; empty for a tape without one."""
-        return self._hash.hexdigest() if self._hash is not None else ""
+        """The hash of all that its writer has in it."""
+        return self._hash.hexdigest()
 
     def check(self) -> None:
         """Raise `RunChanged` unless the file at this path is the one that was left here, as it was left."""
@@ -57,12 +58,11 @@ class Tape:
             self._written = seen.st_mtime_ns
 
     def verify(self) -> None:
-        """Read the whole file again and compare its hash; nothing to do for a tape without one."""
-        if self._hash is not None:
-            again = hashlib.sha256()
-            self._hash_up_to(again, self.end)
-            if again.digest() != self._hash.digest():
-                raise RunChanged(self.path, "holds other content than its writer left", _LOST)
+        """Read the whole file again and compare its hash."""
+        again = hashlib.sha256()
+        self._hash_up_to(again, self.end)
+        if again.digest() != self._hash.digest():
+            raise RunChanged(self.path, OTHER_CONTENT, _LOST)
 
     def append(self, data: bytes, midway: Callable[[], None]) -> int:
         """Write ``data`` at the end and return where it begins; on any failure the file ends where it did.
@@ -82,14 +82,16 @@ class Tape:
         if seen.st_size != offset + len(data):
             raise self._changed(f"has {seen.st_size} bytes where its writer left {offset + len(data)}")
         self.end = seen.st_size
-        if self._hash is not None:
-            self._hash.update(data)
+        self._before = (offset, self._hash.copy())
+        self._hash.update(data)
         self._written = seen.st_mtime_ns
         return offset
 
     def cut(self, end: int) -> None:
-        """Let the file end at ``end``; a longer file is cut, a shorter one padded with zeros. Never below
-        what is hashed."""
+        """Let the file end at ``end``, as it did before the last thing that was appended or does now; a longer file is
+        cut, a shorter one padded with zeros."""
+        if end == self._before[0]:
+            self._hash = self._before[1].copy()
         with contextlib.suppress(OSError):  # what stays behind is an orphan that resume cuts, or a torn line
             os.ftruncate(self._descriptor, end)
         seen = os.fstat(self._descriptor)

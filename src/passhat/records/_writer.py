@@ -83,9 +83,9 @@ class RunWriter:
         self._waiting = 0  # bytes of the lines that wait to be taken over
         self._guard = threading.RLock()
         self._compressor = new_compressor()
-        self._frames = self._open(TRANSCRIPTS, hashed=False)
+        self._frames = self._open(TRANSCRIPTS)
         try:
-            self._lines = self._open(TRIALS, hashed=True)
+            self._lines = self._open(TRIALS)
         except RecordError:
             self._frames.close()
             raise
@@ -210,7 +210,7 @@ class RunWriter:
                 number = take_over(self.path)
             except OSError as error:
                 raise self._break(disk_error(error, self.path, self._kept())) from error
-            self._lines = self._open(TRIALS, hashed=True)
+            self._lines = self._open(TRIALS)
             self._waiting = 0
             if number:
                 self.tally, seen = Tally(), PairSet()
@@ -276,9 +276,9 @@ class RunWriter:
     ) -> None:
         self.close()
 
-    def _open(self, name: str, *, hashed: bool) -> Tape:
+    def _open(self, name: str) -> Tape:
         try:
-            return Tape(self.path / name, hashed=hashed)
+            return Tape(self.path / name)
         except OSError as error:
             raise disk_error(error, self.path / name, "Nothing was written") from error
 
@@ -309,6 +309,7 @@ class RunWriter:
             check_waiting(self.path, self._waiting)
             if verify:
                 self._lines.verify()
+                self._frames.verify()
         except RunChanged as error:
             raise self._damaged(error) from None
         except OSError as error:

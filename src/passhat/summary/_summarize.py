@@ -95,7 +95,7 @@ def summarize(
     table = Table(headline, population, level, refused=[], rules=[])
     chosen = default_ks(_smallest_n(headline)) if ks is None else tuple(ks)
     pass_at, pass_hat = table.rates(chosen, "pass@k"), table.rates(chosen, "pass^k")
-    tampered = manifest.state == "damaged" or bool(tally.unforeseen)
+    tampered = manifest.state == "damaged" or manifest.tampered or bool(tally.unforeseen)
     judge = GateJudge(
         manifest,
         headline,

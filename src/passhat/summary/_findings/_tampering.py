@@ -16,6 +16,8 @@ def damaged(evidence: Evidence) -> Iterator[Finding]:
             then = "The run ended there, and only what its own writer had recorded until then is counted"
         elif damage.file == "run.json":
             then = "It was written anew from what the runner knew"
+        elif damage.lasting:
+            then = f"What {damage.file} says can't be believed, also where the run was resumed"
         else:
             then = "What others wrote was cut off when the run was resumed"
         yield Finding(
