@@ -8,10 +8,8 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import importlib
 import inspect
 import os
-import sys
 import tempfile
 import time
 from collections.abc import Callable
@@ -24,6 +22,7 @@ from passhat.facts import ErrorInfo, Event, message_of
 from passhat.running._calling import is_async
 from passhat.running._errors import error_info
 from passhat.running._grading import FinalState, grade_one, no_grade
+from passhat.running._late_parts import import_late_parts
 from passhat.running._output import TooLarge, checked
 from passhat.running._own_loop import leave_behind
 from passhat.running._plan import PlannedTrial
@@ -48,21 +47,11 @@ if TYPE_CHECKING:
     from passhat.isolation import Channel
     from passhat.suite import Suite
 
-_LATE = {
-    "openai": ("openai.resources.chat.completions", "openai.resources.responses"),
-    "anthropic": ("anthropic.resources.messages",),
-}
-"""What clients import at their first call: it is had ready with them, or each trial would pay for it."""
-
 
 def load(payload: Any, channel: Channel) -> None:
     """Import the suite and its agents, which is what a trial does first, and what their clients import later."""
     suite_at(msgspec.convert(payload, SuiteAddress)).arms()
-    for package, late in _LATE.items():
-        if package in sys.modules:
-            for name in late:
-                with contextlib.suppress(ImportError):
-                    importlib.import_module(name)
+    import_late_parts()
 
 
 def load_graders(payload: Any, channel: Channel) -> None:
