@@ -237,3 +237,10 @@ def test_a_dry_run_names_the_judge_and_its_calls() -> None:
         most_judge_calls=1000,
     )
     assert "judge calls  30  (at most 1,000), price unknown; openai/judge" in render_expected("s", expected)
+
+
+def test_a_heading_that_is_too_long_goes_on_indented(report: Report) -> None:
+    lines = render_terminal(report, width=60).splitlines()
+    place = next(i for i, line in enumerate(lines) if line.startswith("Judged by a model  opinions"))
+    assert lines[place + 1] == "  people: passhat calibrate"
+    assert max(map(len, lines)) <= 60

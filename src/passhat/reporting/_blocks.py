@@ -55,12 +55,14 @@ class Page:
             self._print(Text(""))
 
     def heading(self, title: str, aside: str = "") -> None:
-        """The heading of a section, after an empty line."""
+        """The heading of a section, after an empty line; what is too long goes on indented, as the section is."""
         self.gap()
         line = Text(title, STRONG)
         if aside:
             line.append(f"  {aside}", DIM)
-        self._print(line)
+        whole = line.cell_len <= self.width
+        for number, each in enumerate([line] if whole else self._wrapped(line, 2)):
+            self._print(Text("  " if number else "").append_text(each))
 
     def line(self, *parts: tuple[str, str] | str, indent: int = 0, hang: int | None = None) -> None:
         """A line of styled parts; what is too long wraps under the indent, or under ``hang``."""
