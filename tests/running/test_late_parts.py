@@ -5,10 +5,10 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 SUITE = """
-import openai
-from pydantic_ai import Agent
-from pydantic_ai.models.openai import OpenAIChatModel
+import {module}
 from passhat import Suite, Task
 
 def agent(trial):
@@ -22,36 +22,37 @@ from passhat.running._process_child import load
 
 load({"file": sys.argv[1], "name": "calls"}, None)
 import openai
-from pydantic_ai import Agent
-from pydantic_ai.models.openai import OpenAIChatModel
 
+pydantic_ai = sys.modules.get("pydantic_ai")
 there = {"base_url": "http://127.0.0.1:9/v1", "api_key": "none", "max_retries": 0}
 messages = [{"role": "user", "content": "hello"}]
 calls = {
     "chat": lambda: openai.OpenAI(**there).chat.completions.create(model="m", messages=messages),
     "responses": lambda: openai.OpenAI(**there).responses.create(model="m", input="hello"),
     "async": lambda: asyncio.run(openai.AsyncOpenAI(**there).chat.completions.create(model="m", messages=messages)),
-    "agent": lambda: Agent(OpenAIChatModel("m")).run_sync("hello"),
+    "agent": lambda: pydantic_ai.Agent(pydantic_ai.models.openai.OpenAIChatModel("m")).run_sync("hello"),
 }
 late = {}
-for name, call in calls.items():
+for name in sys.argv[2:]:
     before = set(sys.modules)
     with contextlib.suppress(Exception):
-        call()
+        calls[name]()
     late[name] = sorted(set(sys.modules) - before)
 print(json.dumps(late))
 """
 PARTS = ("openai", "pydantic_ai", "genai_prices", "httpx", "httpcore", "httpcore2", "anyio", "truststore", "h11")
 
 
-def test_a_first_call_imports_no_more_of_its_client(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("module", "calls"), [("openai", ["chat", "responses", "async"]), ("pydantic_ai.models.openai", ["agent"])]
+)
+def test_a_first_call_imports_no_more_of_its_client(module: str, calls: list[str], tmp_path: Path) -> None:
     suite = tmp_path / "eval_calls.py"
-    suite.write_text(SUITE)
+    suite.write_text(SUITE.format(module=module))
     environ = {"OPENAI_BASE_URL": "http://127.0.0.1:9/v1", "OPENAI_API_KEY": "none", "PATH": ""}
-    told = subprocess.run(
-        [sys.executable, "-c", CALLS, str(suite)], env=environ, capture_output=True, text=True, check=True, timeout=100
-    )
+    command = [sys.executable, "-c", CALLS, str(suite), *calls]
+    told = subprocess.run(command, env=environ, capture_output=True, text=True, check=True, timeout=100)
     late = json.loads(told.stdout)
-    assert list(late) == ["chat", "responses", "async", "agent"]
+    assert list(late) == calls
     for name, modules in late.items():
-        assert [module for module in modules if module.partition(".")[0] in PARTS] == [], name
+        assert [each for each in modules if each.partition(".")[0] in PARTS] == [], name
