@@ -321,3 +321,35 @@ def test_a_gate_out_of_reach_is_a_finding(report_of: Reporter) -> None:
 def test_a_trial_lost_to_the_provider_is_a_failure_for_gates_too(report_of: Reporter, trial: Maker) -> None:
     records = [trial("a", i) for i in range(14)] + [trial("a", 14, passed=False, status=Status.PROVIDER_ERROR)]
     assert judged(report_of({"a": "x" * 15}, records=records, gates=("pass@1 >= 0.8",))).verdict == "undecided"
+
+
+@pytest.mark.parametrize("gate", ["pass@1 >= 0.8", "pass@1 <= 0.2", "pass^2 >= 0.5"])
+def test_a_provider_that_never_answered_is_no_proof_against_the_agent(
+    report_of: Reporter, trial: Maker, gate: str
+) -> None:
+    records = [trial("a", i, passed=False, status=Status.PROVIDER_ERROR) for i in range(30)]
+    report = report_of({"a": "-" * 30}, records=records, gates=(gate,))
+    row = judged(report)
+    assert (row.verdict, row.bound, report.exit_code) == ("incomplete", None, ExitCode.INCOMPLETE)
+    assert row.message.startswith("all 30 trials with a verdict failed because the provider did")
+
+
+@pytest.mark.parametrize(
+    ("own", "passed", "words"),
+    [
+        (0, 5, ". All 20 failures are the provider's; --missing exclude-provider judges without them"),
+        (4, 1, ". 20 of the 24 failures are the provider's; --missing exclude-provider judges without them"),
+    ],
+)
+def test_a_gate_says_how_many_of_the_failures_are_the_providers(
+    report_of: Reporter, trial: Maker, own: int, passed: int, words: str
+) -> None:
+    records = [trial("a", i, passed=False, status=Status.PROVIDER_ERROR) for i in range(20)]
+    records += [trial("a", 20 + i, passed=i >= own) for i in range(own + passed)]
+    row = judged(report_of({"a": "-" * len(records)}, records=records, gates=("pass@1 >= 0.8",)))
+    assert row.verdict == "not met"
+    assert row.message.endswith(words)
+    fine = [trial("a", i) for i in range(60)]
+    fine.append(trial("a", 60, passed=False, status=Status.PROVIDER_ERROR))
+    met = judged(report_of({"a": "+" * 61}, records=fine, gates=("pass@1 >= 0.8",)))
+    assert (met.verdict, "provider" in met.message) == ("met", False)

@@ -73,7 +73,23 @@ class GateJudge:
         refusal = self.population.refusal if gate.of == "tasks like these" else ""
         if refusal:
             return row("undecided", None, None, f"nothing can be said of tasks like these: {refusal}")
-        return row(*(self._stopped(gate, level) or self._share(gate, level)))
+        return row(*self._with_provider(*(self._stopped(gate, level) or self._share(gate, level))))
+
+    def _with_provider(self, verdict: GateVerdict, bound: float | None, estimate: float | None, message: str) -> Judged:
+        """The same verdict, with how many failures are the provider's; none where nothing else was seen."""
+        tasks = self.headline.tasks
+        theirs, failures = sum(task.provider for task in tasks), sum(task.n - task.c for task in tasks)
+        if theirs and theirs == sum(task.n for task in tasks):
+            message = (
+                f"all {theirs} trials with a verdict failed because the provider did (429, 5xx or no answer): nothing "
+                "was seen of the agent"
+            )
+            return "incomplete", None, estimate, message
+        if not theirs or verdict == "met":
+            return verdict, bound, estimate, message
+        share = f"all {failures}" if theirs == failures else f"{theirs} of the {failures}"
+        message += f". {share[0].upper()}{share[1:]} failures are the provider's; --missing exclude-provider judges "
+        return verdict, bound, estimate, message + "without them"
 
     def _stopped(self, gate: Gate, level: float) -> Judged | None:
         """The verdict of the whole plan, where the run stopped early; None where it didn't."""

@@ -72,6 +72,7 @@ class TaskTally:
         self.tags = tags
         self.n = self.c = self.missing = self.ran = self.unplanned = 0
         self.failed_anyway = self.ungraded = 0  # trials on which a grader failed: with a verdict all the same, without
+        self.provider = 0  # failures that are the provider's
         self.score = 0.0
         self.scored = self.unscored_failures = 0
         self.partial_credit = False
@@ -233,6 +234,7 @@ class Tally:
         self.not_regraded += any(note.startswith(NOT_JUDGED) for note in record.notes)
         passed = self._judge(record)
         task.see(record.trial, passed)
+        task.provider += passed is False and record.status is Status.PROVIDER_ERROR
         if any(grade.error is not None and grade.role is not Role.ADVISORY for grade in record.grades):
             task.failed_anyway += passed is False
         task.ungraded += passed is None and record.status is Status.GRADER_ERROR
