@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from passhat.isolation._descriptors import more_descriptors
-from passhat.running._models import led_to
+from passhat.running._models import is_secret, led_to
+from passhat.running._own_block import hide_in_own_block
 from passhat.trial import ModelAccess
 
 if TYPE_CHECKING:
@@ -40,6 +41,7 @@ def entrance() -> Iterator[Entrance]:
 
     more_descriptors()
     host = dict(os.environ)
+    hide_in_own_block(is_secret)
     with Gateway() as gateway:
         here = Entrance(gateway, host)
         with led_to(here.access):

@@ -109,7 +109,12 @@ def _taped(tape: Tape, named: str | None, environ: Mapping[str, str], faults: An
 
 def secrets_of(environ: Mapping[str, str]) -> tuple[str, ...]:
     """Values of the host's variables that look like keys: no record may hold them."""
-    return tuple(value for name, value in environ.items() if _SECRET.search(name.upper()) and len(value) >= 8)
+    return tuple(value for name, value in environ.items() if is_secret(name) and len(value) >= 8)
+
+
+def is_secret(name: str) -> bool:
+    """Whether a variable of this name looks like a key."""
+    return _SECRET.search(name.upper()) is not None
 
 
 @contextmanager
