@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 from decimal import Decimal
 from typing import Any
@@ -80,6 +81,8 @@ def differences(expected: Any, found: Any, tolerance: float = 0.0, path: str = "
             yield f"{path}[{index}]: missing (expected {short(expected[index])})"
         for index in range(len(expected), len(found)):
             yield f"{path}[{index}]: unexpected {short(found[index])}"
+    elif isinstance(expected, str) and isinstance(found, str) and (unlike := look_alike(expected, found)):
+        yield f"{_at(path)}expected {short(expected)}, found {short(found)}; {unlike}"
     elif isinstance(expected, str) and isinstance(found, str) and expected != found and len(expected) > 80:
         index = next((i for i, (a, b) in enumerate(zip(expected, found, strict=False)) if a != b), len(expected))
         start = max(0, min(index, len(found)) - 20)
@@ -87,6 +90,33 @@ def differences(expected: Any, found: Any, tolerance: float = 0.0, path: str = "
         yield f"{_at(path)}from character {index}: {parts} ({len(expected)} and {len(found)} characters)"
     elif isinstance(expected, bool) != isinstance(found, bool) or expected != found:
         yield f"{_at(path)}expected {short(expected)}, found {short(found)}"
+
+
+def look_alike(expected: Any, found: Any) -> str:
+    """What tells two texts apart that look the same, by code points; empty for others.
+
+    >>> look_alike("\u00e9", "e\u0301"), look_alike("a", "b")
+    ('they look alike: expected U+00E9, found U+0065 U+0301', '')
+    """
+    if not (isinstance(expected, str) and isinstance(found, str)) or expected == found:
+        return ""
+    if _seen(expected) != _seen(found):
+        return ""
+    at = next(
+        (i for i, (a, b) in enumerate(zip(expected, found, strict=False)) if a != b), min(len(expected), len(found))
+    )
+    return f"they look alike: expected {_points(expected[at:])}, found {_points(found[at:])}"
+
+
+def _seen(text: str) -> str:
+    """A text as it looks: composed, without what has no width, and with plain blanks."""
+    text = unicodedata.normalize("NFC", text)
+    return "".join(" " if unicodedata.category(c) == "Zs" else c for c in text if unicodedata.category(c) != "Cf")
+
+
+def _points(text: str, most: int = 3) -> str:
+    """The first code points; a text that ends says so."""
+    return " ".join(f"U+{ord(each):04X}" for each in text[:most]) or "the end"
 
 
 def is_list(value: Any) -> bool:

@@ -41,6 +41,14 @@ class FinishedTrial:
         judge: JudgeModel | None = None,
         services: Callable[[], Mapping[str, ServiceAddress]] | None = None,
     ) -> None:
+        makers = {"workspace": workspace, "environment": environment, "diff": diff, "services": services}
+        for name, maker in makers.items():
+            if maker is not None and not callable(maker):
+                way = f"{name}=lambda: …" if name != "environment" else "environment=lambda trial: …"
+                raise TypeError(
+                    f"FinishedTrial({name}={maker!r:.100}): must be a function that makes it when it is looked at, "
+                    f"such as {way}; passhat.graders.grade(…, workspace=folder) takes the folder itself"
+                )
         self.task = task
         self.output = output
         self.number = number

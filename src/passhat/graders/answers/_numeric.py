@@ -74,8 +74,9 @@ def numeric(
     rounded to ``decimals`` places: "96.12" meets 96.124991 with ``decimals=2``. Reaching the bound is enough. The
     difference is exact, but for the last bits of numbers with decimals: 0.1 + 0.2 is 0.3.
 
-    Text is read strictly, and more of it only when told: ``separators=","`` reads "1,234.50" (``"."`` "1.234,50"),
-    ``percent=True`` reads "12.5%" as 0.125, ``unit=["$", "USD"]`` allows one of these before or after the number.
+    Text is read strictly, and more of it only when told: ``separators=","`` reads "1,234.50" (``"."`` "1.234,50",
+    ``" "`` "1 234.50" and "1 234,50"), ``percent=True`` reads "12.5%" as 0.125, ``unit=["$", "USD"]`` allows one of
+    these before or after the number, written so.
     ``find`` takes the "first", "last" or "only" number out of a longer text; without it the text must be the number.
 
     >>> from passhat.facts import Task
@@ -104,8 +105,8 @@ class Reader:
         self.separators = separators
         self.percent = percent
         self.find = find
-        self._point = "," if separators == "." else "."
-        point = re.escape(self._point)
+        self._points = {".": ",", " ": ".,"}.get(separators or "", ".")  # between blanks a comma can't be another mark
+        point = f"[{re.escape(self._points)}]"
         digits = r"\d+"
         if separators is not None:
             mark = r"[ \u00a0\u202f]" if separators == " " else re.escape(separators)
@@ -151,7 +152,7 @@ class Reader:
             text = re.sub(r"[ \u00a0\u202f]" if self.separators == " " else re.escape(self.separators), "", text)
         sign = "-" if hit["sign"] in ("-", "\u2212") else ""
         try:
-            number = Decimal(sign + text.replace(self._point, "."))
+            number = Decimal(sign + re.sub(f"[{re.escape(self._points)}]", ".", text))
         except InvalidOperation:
             return None, f"the answer is no number: {short(text)}"
         return (number / 100 if hit["percent"] else number), ""
@@ -159,6 +160,9 @@ class Reader:
     def _hint(self, text: str) -> str:
         if re.search(r"\d[,.' \u00a0]\d{3}", text) and self.separators is None:
             return " (separators= would read marks between thousands)"
+        units = [unit for unit in self.units if unit.casefold() in text.casefold() and unit not in text]
+        if units:
+            return f" (a unit is read as it is written: {units[0]!r}; list other ways in unit=)"
         if "%" in text and not self.percent:
             return " (percent=True would read a percentage)"
         if re.search(r"\d", text):

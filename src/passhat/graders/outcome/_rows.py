@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from passhat.graders._compare import close, few, is_list, is_number, short
+from passhat.graders._compare import close, few, is_list, is_number, look_alike, short
 from passhat.graders._pairing import pair_alike, parts_of_row
 
 Row = tuple[Any, ...]
@@ -96,12 +96,17 @@ def _lines(missing: list[Row], extra: list[Row], columns: Sequence[str], toleran
             continue
         extra.remove(nearest)
         changed = [
-            f"{name} is {short(b, 60)}, expected {short(a, 60)}"
+            f"{name} is {short(b, 60)}, expected {short(a, 60)}{_unlike(a, b)}"
             for name, a, b in zip(columns, row, nearest, strict=True)
             if not same_cell(a, b, tolerance)
         ]
         lines.append(f"  in {short(nearest)}: {'; '.join(changed)}")
     return lines + [f"  unexpected {short(row)}" for row in extra]
+
+
+def _unlike(expected: Any, found: Any) -> str:
+    words = look_alike(expected, found)
+    return f" ({words})" if words else ""
 
 
 def _rows(count: int) -> str:
