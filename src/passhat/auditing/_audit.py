@@ -21,7 +21,7 @@ from passhat.auditing._plays_rules import (
     side_findings,
     stand_in_findings,
 )
-from passhat.auditing._rules import AuditError, AuditFinding, finding, settle
+from passhat.auditing._rules import AuditError, AuditFinding, by_cause, finding, settle
 from passhat.auditing._steps import Mutator
 from passhat.auditing._text_rules import task_findings
 from passhat.facts import Role
@@ -69,6 +69,10 @@ class Audit(msgspec.Struct, frozen=True):
     def warnings(self) -> int:
         """How many warnings weren't allowed."""
         return sum(each.severity == "warning" and each.allowed is None for each in self.findings)
+
+    def grouped(self) -> list[list[AuditFinding]]:
+        """The findings that aren't allowed, those of one cause together, as the screen shows and counts them."""
+        return by_cause(each for each in self.findings if each.allowed is None)
 
     @property
     def exit_code(self) -> ExitCode:

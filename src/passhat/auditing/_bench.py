@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import dataclasses
+import re
+import tempfile
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from passhat.auditing._state import State, state_of
-from passhat.facts import ErrorInfo, Grade, Role, Status, Task, Transcript, decide
+from passhat.facts import ErrorInfo, Grade, Role, Status, Task, ToolRun, Transcript, decide
 from passhat.graders import grader_names
 from passhat.graders.judge import judges_in
 from passhat.running import SingleTrials
@@ -19,6 +21,7 @@ if TYPE_CHECKING:
     from passhat.suite import Suite
 
 Agent = Callable[[Any], Any]
+_WORKSPACE = re.compile(rf"{re.escape(tempfile.gettempdir())}/passhat-[^/\s'\"]+/(?:tmp[^/\s'\"]+/)?")
 
 
 @dataclass(frozen=True)
@@ -58,9 +61,20 @@ class Played:
     def why(self) -> str:
         """Why it didn't pass, in a line."""
         if self.error is not None:
-            return " ".join(f"{self.error.type or self.error.kind}: {self.error.message}".split())
+            return _placed(" ".join(f"{self.error.type or self.error.kind}: {self.error.message}".split()))
         reasons = [f"{grade.name}: {_in_a_line(grade.error or grade.reason or 'failed')}" for grade in self.stopped_by]
-        return " ".join("; ".join(reasons).split()) or self.status.value
+        return _placed(" ".join("; ".join(reasons).split())) or self.status.value
+
+    @property
+    def before_the_agent(self) -> bool:
+        """Whether it failed before anything was played: a service or the task's preparation did."""
+        acted = any(isinstance(event, ToolRun) for event in self.transcript.events)
+        return self.status is Status.ENVIRONMENT_ERROR and not acted
+
+
+def _placed(text: str) -> str:
+    """Without the random part of a trial's directories, so that what happens in many of them reads the same."""
+    return _WORKSPACE.sub("…/", text)
 
 
 def _in_a_line(reason: str) -> str:

@@ -83,7 +83,7 @@ class Mutation:
         if play.passed is False:
             return Judged(mutant, play, task, "killed")
         if play.passed is None:
-            return Judged(mutant, play, task, "survived", "no grader could tell")
+            return Judged(mutant, play, task, "not realised", f"no verdict: {play.why()}")
         if id(play) in self._too_late:
             return Judged(mutant, play, task, "survived", self._too_late[id(play)])
         if mutant.operator == "leave out" and mutant.value.path in self._demanded:
@@ -126,16 +126,18 @@ class Mutation:
         failed = [each for each in real if _fails(each.play, name)]
         alone = sum(1 for each in failed if [grade.name for grade in each.play.stopped_by] == [name])
         kind = _kind(name, self._anchors, failed)
+        looked_at: set[str] = set()  # none where the state is somewhere else: no mutant is known to miss it
         if kind == "state":
             looked_at = self._tables(name, real, failed)
-            aimed = [each for each in real if self._changed(each) & looked_at]
+            aimed = [each for each in real if self._changed(each) & looked_at or _fails(each.play, name)]
         elif kind == "answer" and failed:
             aimed = self._aimed_at_words(name, real)
         else:
             missed = {id(late) for grader, _, _, late in self._blind if grader == name}
             aimed = [*failed, *(each for each in real if id(each.play) in missed)]
         killed = sum(_fails(each.play, name) for each in aimed)
-        score = killed / len(aimed) if aimed and (kind != "trace" or killed < len(aimed)) else None
+        can_miss = kind == "answer" or (kind == "state" and looked_at) or killed < len(aimed)
+        score = killed / len(aimed) if aimed and can_miss else None
         return GraderScore(name, role, kind, len(aimed), killed, alone, score)
 
     def _aimed_at_words(self, name: str, real: Sequence[Judged]) -> list[Judged]:
@@ -242,11 +244,29 @@ def _order_blind(anchors: Sequence[TaskPlays]) -> Iterator[tuple[str, str, str, 
             drop = dropped.get(mutant.step)
             if mutant.operator != "reorder" or drop is None or not late.passed or plays.difference(late):
                 continue
-            acts = any(plays.difference(play) for place, play in dropped.items() if place > mutant.step)
-            same = not plays.difference(drop) and plays.says_the_same(drop)
-            if acts and same and drop.passed is False:
-                for grade in drop.stopped_by:
-                    yield grade.name, mutant.tool, plays.task.id, late
+            same = not plays.difference(drop) and plays.says_the_same(drop) and not _fails_state(drop)
+            if not same or drop.passed is not False:
+                continue
+            missed = {grade.name for grade in drop.stopped_by}
+            if any(_acts(plays, play, missed) for place, play in dropped.items() if place > mutant.step):
+                for name in sorted(missed):
+                    yield name, mutant.tool, plays.task.id, late
+
+
+def _acts(plays: TaskPlays, dropped: Played, others: set[str]) -> bool:
+    """Whether a step that was dropped leaves something behind: in the workspace, or where only a grader looks.
+
+    A grader that names no evidence tells so unless it is one of ``others``, which miss what leaves nothing behind.
+    """
+    if plays.difference(dropped) or _fails_state(dropped):
+        return True
+    failed = (grade for grade in dropped.stopped_by if grade.passed is False and not grade.evidence)
+    return plays.says_the_same(dropped) and any(grade.name not in others for grade in failed)
+
+
+def _fails_state(play: Played) -> bool:
+    """Whether a grader of a state failed it: also of one that isn't in the workspace, such as a service's."""
+    return any(grade.evidence == "state" and grade.passed is False for grade in play.stopped_by)
 
 
 def _differ(difference: frozenset[str]) -> str:
@@ -315,7 +335,7 @@ def _failing_arguments(pairs: Sequence[Pair], *, apart_from_words: bool = False)
 
 def _only_for_words(task: TaskPlays, play: Played) -> bool:
     """Whether a play says something else, and no grader of the state failed it."""
-    return not task.says_the_same(play) and not any(grade.evidence == "state" for grade in play.stopped_by)
+    return not task.says_the_same(play) and not _fails_state(play)
 
 
 def _free_arguments(pairs: Sequence[Pair]) -> dict[tuple[str, str], object]:

@@ -13,7 +13,7 @@ from passhat.auditing._restating import restatements
 from passhat.auditing._standins import babbler, stand_ins
 from passhat.auditing._state import changed
 from passhat.auditing._steps import Mutant, Mutator, steps_of
-from passhat.facts import Task, canonical_json
+from passhat.facts import Task, ToolRun, canonical_json
 
 BABBLE = "tells all it has seen"
 
@@ -31,6 +31,7 @@ class TaskPlays:
     babble: Played | None = None
     mutants: list[tuple[Mutant, Played]] = field(default_factory=list)
     restated: list[tuple[str, Played]] = field(default_factory=list)
+    untried: tuple[str, ...] = ()  # numbers that are expected, and that we know no other way to write
 
     @property
     def reference(self) -> Played | None:
@@ -123,8 +124,16 @@ async def play_changed(bench: Bench, plays: TaskPlays, mutator: Mutator, ignored
         what = f"{omission.words} of the reply"
         mutant = Mutant(task.id, "leave out", omission.reply, len(steps_of(task)), what, value=omission)
         plays.mutants.append((mutant, await play(_saying(player, task.reference, omission.reply))))
-    for what, output in restatements(plays.reference.output):
+    restated = restatements(plays.reference.output, task.expected, _told(plays))
+    plays.untried = restated.untried
+    for what, output in restated.ways:
         plays.restated.append((what, await play(_saying(player, task.reference, output))))
+
+
+def _told(plays: TaskPlays) -> str:
+    """What the agent is told, and finds: digits that stand so there may be an id."""
+    runs = [event.result for event in plays.references[0].transcript.events if isinstance(event, ToolRun)]
+    return canonical_json([plays.task.input, plays.task.data, runs])
 
 
 def playing(player: Callable[..., Any], reference: Any) -> Agent:

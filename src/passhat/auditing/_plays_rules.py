@@ -15,6 +15,7 @@ from passhat.auditing._steps import steps_in, tool_of
 from passhat.facts import Grade, Role, ToolRun, count
 
 _ENOUGH_TASKS = 8
+_WRONG = " on a wrong solution"
 _LINE = re.compile(r'^ *File "([^"]+)", line (\d+)', re.MULTILINE)
 _HOUSE = re.compile(r"[\\/](passhat|site-packages|lib[\\/]python[\d.]+)[\\/]|^<")
 
@@ -33,8 +34,8 @@ def reference_findings(plays: Sequence[TaskPlays], *, player: bool) -> Iterator[
         bad = [play for play in each.references if not play.passed]
         broken = [play for play in bad if not play.ran]
         if broken:
-            text = f"{each.task.id}: {broken[0].why()}{_place(each.task.reference, broken[0])}"
-            yield finding("reference-errors", text, tasks=[each.task.id])
+            cause = f"{broken[0].why()}{_place(each.task.reference, broken[0])}"
+            yield finding("reference-errors", f"{each.task.id}: {cause}", tasks=[each.task.id], cause=cause)
         elif bad:
             text = f"{each.task.id}: {len(bad)} of {len(each.references)} plays of the reference fail: {bad[0].why()}"
             names = [grade.name for grade in bad[0].stopped_by]
@@ -51,10 +52,11 @@ def _place(solution: Any, play: Played) -> str:
     """At which step a play raised, and in which line of the suite's own code."""
     runs = _runs(play)
     begun = len(runs) - 1 if runs and runs[-1].error is not None else len(runs)
-    step = _step(solution, runs, begun)
+    step = "" if play.before_the_agent else _step(solution, runs, begun)
     lines = _LINE.findall(play.error.traceback if play.error is not None else "")
     own = [f"{PurePath(file).name}:{line}" for file, line in lines if not _HOUSE.search(file)]
-    found = [part for part in (f"at {step}" if step else "", f"in {own[-1]}" if own else "") if part]
+    early = "before its first step" if play.before_the_agent else ""
+    found = [part for part in (f"at {step}" if step else early, f"in {own[-1]}" if own else "") if part]
     return f" ({', '.join(found)})" if found else ""
 
 
@@ -161,20 +163,35 @@ def grader_findings(plays: Sequence[TaskPlays]) -> Iterator[AuditFinding]:
 
 
 def _without_verdict(plays: Sequence[TaskPlays]) -> Iterator[AuditFinding]:
-    """Graders that fail on references, or can't tell; and those that fail on what solves nothing."""
-    errors: dict[tuple[str, str], list[tuple[str, str]]] = defaultdict(list)
+    """Graders that fail on references, or can't tell; and those that do on anything else that was played."""
+    errors: dict[tuple[str, str, str], list[tuple[str, str]]] = defaultdict(list)
     for each in plays:
-        kinds = [("grader-errors", play) for play in (*each.references, *each.alternatives)]
-        kinds += [("grader-brittle", play) for play in each.stand_ins.values()]
-        for rule, play in kinds:
+        for rule, on, play in _kinds(each):
             for grade in play.grades if play.ran else ():
-                unsure = grade.passed is None and rule == "grader-errors" and grade.role is not Role.ADVISORY
+                undecided = play.passed is None if on == _WRONG else rule == "grader-errors"
+                unsure = grade.passed is None and undecided and grade.role is not Role.ADVISORY
                 if grade.error is not None or unsure:
-                    errors[rule, grade.name].append((each.task.id, grade.error or grade.reason or "unknown"))
-    for (rule, name), found in errors.items():
-        tasks = list(dict.fromkeys(task for task, _ in found))
-        what = "gives no verdict" if rule == "grader-errors" else "gives no verdict on an agent that solves nothing"
-        yield finding(rule, f"{name} {what}, in {some(tasks)}: {found[0][1]}", tasks=tasks, graders=[name])
+                    errors[rule, grade.name, on].append((each.task.id, grade.error or grade.reason or "unknown"))
+    told: set[tuple[str, str]] = set()
+    for (rule, name, on), found in errors.items():
+        if (rule, name) not in told:
+            told.add((rule, name))
+            tasks = list(dict.fromkeys(task for task, _ in found))
+            text = f"{name} gives no verdict{on}, in {some(tasks)}: {found[0][1]}"
+            yield finding(rule, text, tasks=tasks, graders=[name])
+
+
+def _kinds(plays: TaskPlays) -> Iterator[tuple[str, str, Played]]:
+    """The rule that a play without a verdict comes under, and what was played, in words."""
+    for play in (*plays.references, *plays.alternatives):
+        yield "grader-errors", "", play
+    for stand_in in (*plays.stand_ins.values(), plays.parrot, *plays.other_parrots):
+        if stand_in is not None:
+            yield "grader-brittle", " on an agent that solves nothing", stand_in
+    for _, play in plays.mutants:
+        yield "grader-brittle", _WRONG, play
+    for _, play in plays.restated:
+        yield "grader-brittle", " on the reference's answer written in another way", play
 
 
 def flaky_findings(plays: Sequence[TaskPlays]) -> Iterator[AuditFinding]:
@@ -221,7 +238,7 @@ def _constant(name: str, given: Sequence[Grade], *, solved: bool) -> Iterator[Au
 
 
 def rigid_findings(plays: Sequence[TaskPlays]) -> Iterator[AuditFinding]:
-    """Graders that refuse the reference's answer when its numbers are written differently."""
+    """Graders that refuse the reference's answer when its numbers are written differently, and numbers not tried."""
     for each in plays:
         for what, play in each.restated:
             if play.passed is False:
@@ -229,3 +246,8 @@ def rigid_findings(plays: Sequence[TaskPlays]) -> Iterator[AuditFinding]:
                 text = f"{each.task.id}: with {what} the reference fails: {play.why()}"
                 cause = f"{', '.join(names)} fails the reference when its number is written in another usual way"
                 yield finding("rigid-number", text, tasks=[each.task.id], graders=names, cause=cause)
+    lost = {each.task.id: each.untried for each in plays if each.untried}
+    if lost:
+        named = some([f"{numbers[0]} of {task}" for task, numbers in lost.items()], "task")
+        text = f"whether these may be written in another way wasn't tried, since no usual one is known: {named}"
+        yield finding("number-not-tried", text, tasks=list(lost))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Literal
 
@@ -20,7 +21,7 @@ RULES: dict[str, tuple[Severity, str]] = {
     "stand-in-passes": ("error", "an agent that solves nothing passes a task"),
     "grader-flaky": ("error", "a grader judges the same trial differently the second time, or in another process"),
     "grader-errors": ("error", "a grader fails, or can't tell, on a reference solution"),
-    "grader-brittle": ("warning", "a grader raises on an answer of another kind, where it should say no"),
+    "grader-brittle": ("warning", "a grader raises, or can't tell, on what it should fail"),
     "grader-always-passes": ("error", "a grader that decides passed everything that was played"),
     "grader-never-passes": ("error", "a grader passed nothing that was played, not even a reference solution"),
     "not-elsewhere": ("note", "graders weren't compared with those in another process"),
@@ -32,10 +33,12 @@ RULES: dict[str, tuple[Severity, str]] = {
     "fact-unjudged": ("warning", "a reply passes that leaves out one of the things it has to say"),
     "words-unjudged": ("note", "the reply of another task passes"),
     "rigid-number": ("warning", "a number written in another usual way fails"),
+    "number-not-tried": ("note", "a number that is expected wasn't written in another way: no usual one is known"),
     "answer-in-prompt": ("error", "what the agent should find out is in what it is told"),
     "unseen-argument": ("warning", "the reference uses something that the agent has no way to know"),
     "unstated-assertion": ("warning", "the graders expect something that is stated nowhere the agent can look"),
     "duplicate-input": ("warning", "two tasks ask the same thing"),
+    "nearly-duplicate": ("note", "two tasks ask nearly the same thing, in a few other words"),
     "unbalanced": ("warning", "nearly all tasks ask to act, or nearly all ask to leave alone"),
     "one-sided": ("note", "every reference changes the final state: no task asks to leave things as they are"),
     "never-solved": ("warning", "earlier runs never solved a task: it may be impossible, or a grader broken"),
@@ -73,6 +76,17 @@ def finding(
     """A finding by a rule of `RULES`."""
     subjects = tuple(dict.fromkeys(tasks)), tuple(dict.fromkeys(graders))
     return AuditFinding(rule, RULES[rule][0], message, *subjects, cause=cause)
+
+
+def by_cause(found: Iterable[AuditFinding]) -> list[list[AuditFinding]]:
+    """Findings that are mended together, together: more than two of a rule and cause, or any that name graders only."""
+    found = list(found)
+    groups: dict[tuple[str, str, int], list[AuditFinding]] = {}
+    sizes = Counter((each.rule, each.cause) for each in found if each.cause)
+    for place, each in enumerate(found):
+        alone = not each.cause or (each.tasks and sizes[each.rule, each.cause] <= 2)
+        groups.setdefault((each.rule, each.cause, place if alone else -1), []).append(each)
+    return list(groups.values())
 
 
 def some(names: Sequence[str], word: str = "task", most: int = 3) -> str:

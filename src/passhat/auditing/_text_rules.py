@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import json
 import re
-from collections import defaultdict
 from collections.abc import Collection, Iterator, Sequence
 from typing import Any
 
 import msgspec
 
 from passhat.auditing._bench import Played
+from passhat.auditing._duplicates import duplicate_findings
 from passhat.auditing._parrot import parrot_findings
 from passhat.auditing._plays import TaskPlays
 from passhat.auditing._rules import AuditFinding, finding
 from passhat.auditing._steps import arguments_of, steps_of, tool_of
-from passhat.facts import AgentEvent, Task, ToolRun, canonical_json, count
+from passhat.facts import AgentEvent, Task, ToolRun, count
 
 _KEYS = {"expected", "expected_output", "answer", "answers", "solution", "reference", "ground_truth", "gold", "goal"}
 _RUN = 8  # words of the reference's reply in a row
@@ -48,20 +48,6 @@ def task_findings(
 def _as_seen(task: Task, hidden: Collection[str]) -> Task:
     data = {name: value for name, value in task.data.items() if name not in hidden}
     return msgspec.structs.replace(task, data=data)
-
-
-def duplicate_findings(tasks: Sequence[Task]) -> Iterator[AuditFinding]:
-    """Tasks whose input, written alike, and data are equal."""
-    groups: dict[str, list[Task]] = defaultdict(list)
-    for task in tasks:
-        groups[canonical_json([_squeezed(_text(task.input)) or task.input, task.data])].append(task)
-    for group in groups.values():
-        if len(group) > 1:
-            ids = [task.id for task in group]
-            goals = {canonical_json(task.expected) for task in group}
-            text = f"{', '.join(ids)} ask the same thing"
-            text += " and expect different things" if len(goals) > 1 else "; they count as one task"
-            yield finding("duplicate-input", text, tasks=ids)
 
 
 def balance_findings(tasks: Sequence[Task]) -> Iterator[AuditFinding]:

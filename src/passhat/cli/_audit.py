@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
@@ -10,7 +11,7 @@ from typing import TYPE_CHECKING, Literal
 import click
 
 from passhat.cli import _options as options
-from passhat.cli._found import found_suites
+from passhat.cli._found import found_everywhere
 from passhat.cli._reports import print_json, terminal
 from passhat.summary import ExitCode
 
@@ -71,7 +72,7 @@ def command(
     evals = [path for path in paths if path not in tests or _holds(path, "eval_*.py")]
     restated = restated_scripts(tests)
     with entrance() as through:
-        suites = [found for path in evals for found in found_suites(path)]
+        suites = found_everywhere(evals)
         audits = [_one(found, through, root, times=times, seed=seed, quiet=quiet) for found in suites]
     if as_json:
         _print_json(audits, restated if tests else None, strict=strict)
@@ -79,7 +80,7 @@ def command(
         from passhat.reporting import render_audit
 
         click.echo("\n".join(render_audit(each, **terminal()) for each in audits), nl=False)
-        if tests:
+        if restated or (tests and not audits):
             click.echo("\n".join(_lint_lines(restated)))
         click.echo(_last_line(audits, restated, strict=strict))
     return _exit_code(audits, restated, strict=strict)
@@ -92,10 +93,10 @@ def _exit_code(audits: Sequence[Audit], restated: Sequence[RestatedScript], *, s
 
 
 def _last_line(audits: Sequence[Audit], restated: Sequence[RestatedScript], *, strict: bool) -> str:
-    """What was found in all, and what follows for the exit code."""
-    unreadable = sum(each.severity == "error" for each in restated)
-    errors = sum(each.errors for each in audits) + unreadable
-    warnings = sum(each.warnings for each in audits) + len(restated) - unreadable
+    """What was found in all, counted as it is shown, and what follows for the exit code."""
+    shown = Counter(group[0].severity for each in audits for group in each.grouped())
+    shown.update(each.severity for each in restated)
+    errors, warnings = shown["error"], shown["warning"]
     code = _exit_code(audits, restated, strict=strict)
     hint = " (1 with --strict)" if code != _exit_code(audits, restated, strict=True) else ""
     return f"\n{_some(errors, 'error')}, {_some(warnings, 'warning')}: exit code {code:d}{hint}"
@@ -119,7 +120,7 @@ def _leaks(
 
     audits = []
     with entrance() as through:
-        for found in [found for path in paths for found in found_suites(path)]:
+        for found in found_everywhere(paths):
 
             def say(name: str, suite: str = found.suite.name) -> None:
                 if not quiet and sys.stderr.isatty():

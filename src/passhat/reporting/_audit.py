@@ -42,23 +42,23 @@ def _head(page: Page, audit: Audit) -> None:
         (f"{made.killed:,} fail", GOOD),
         ", ",
         (f"{made.survived:,} pass", BAD if made.survived else DIM),
-        f", {made.equivalent:,} as good as the reference, {made.not_realised:,} can't be played",
+        f", {made.equivalent:,} as good as the reference, {made.not_realised:,} can't be played or judged",
     )
     page.line("mutation score ", (rate(made.score), STRONG))
 
 
 def _findings(page: Page, audit: Audit) -> None:
-    open_ = [each for each in audit.findings if each.allowed is None]
-    page.heading("Findings", _counted(open_))
-    if not open_:
+    groups = audit.grouped()
+    page.heading("Findings", _counted(groups))
+    if not groups:
         page.line(("none", GOOD), indent=2)
     shown: Counter[str] = Counter()
     hidden: Counter[str] = Counter()
-    for group in _by_cause(open_):
+    for group in groups:
         rule = group[0].rule
         shown[rule] += 1
         if shown[rule] > _MOST:
-            hidden[rule] += len(group)
+            hidden[rule] += 1
         else:
             _group(page, group)
     for rule, number in hidden.items():
@@ -71,20 +71,10 @@ def _findings(page: Page, audit: Audit) -> None:
             page.bullet("·", DIM, (each.rule, STRONG), text)
 
 
-def _counted(found: Sequence[AuditFinding]) -> str:
-    """How many there are of each severity that occurs."""
-    numbers = Counter(each.severity for each in found)
+def _counted(groups: Sequence[Sequence[AuditFinding]]) -> str:
+    """How many there are of each severity that occurs; those that are shown as one count as one."""
+    numbers = Counter(group[0].severity for group in groups)
     return ", ".join(count(numbers[name], name) for name in SIGNS if numbers[name])
-
-
-def _by_cause(found: Sequence[AuditFinding]) -> list[list[AuditFinding]]:
-    """Findings that are mended together, together: more than two of a rule and cause, or any that name graders only."""
-    groups: dict[tuple[str, str, int], list[AuditFinding]] = {}
-    sizes = Counter((each.rule, each.cause) for each in found if each.cause)
-    for place, each in enumerate(found):
-        alone = not each.cause or (each.tasks and sizes[each.rule, each.cause] <= 2)
-        groups.setdefault((each.rule, each.cause, place if alone else -1), []).append(each)
-    return list(groups.values())
 
 
 def _group(page: Page, group: Sequence[AuditFinding]) -> None:
@@ -144,6 +134,6 @@ def _legend(page: Page, audit: Audit, *, alone: bool) -> None:
 def _equivalents(page: Page, audit: Audit) -> None:
     if not audit.equivalents:
         return
-    page.heading("Left out of the score", "as good as the reference, or impossible to play")
+    page.heading("Left out of the score", "as good as the reference, or impossible to play or judge")
     for reason, number in Counter(each.reason for each in audit.equivalents).most_common(_MOST):
         page.bullet(f"{number:>5}", DIM, clean(reason, 300))
