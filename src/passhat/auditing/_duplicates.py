@@ -17,6 +17,7 @@ from passhat.facts import Task, canonical_json
 _NEARLY = 0.9  # of the words, in order
 _FEWEST = 8  # words: in a shorter text each of them matters
 _MOST = 2000  # tasks of one goal that are compared with each other
+_WORD = re.compile(r"[^\W_]+|[+*/=<>^%#&|~$€£]|-(?=\s?\d)")  # signs that say something, as in C++ and 2*3
 _CONTRACTED = (
     (re.compile(r"\bcan(no|')t\b"), "can not"),
     (re.compile(r"\bwon't\b"), "will not"),
@@ -79,4 +80,4 @@ def words_of(value: Any) -> list[str]:
     text = re.sub(r"[\u0300-\u036f]", "", text)
     for pattern, long in _CONTRACTED:
         text = pattern.sub(long, text)
-    return re.findall(r"[^\W_]+", text.replace("'", ""))
+    return _WORD.findall(text.replace("'", ""))
