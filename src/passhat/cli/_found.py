@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -24,6 +25,11 @@ def found_suites(path: str) -> list[FoundSuite]:
     if not found:
         raise NoSuite(f"{path}: no suite in it; a suite is a passhat.Suite at the top of a file eval_*.py")
     return found
+
+
+def found_everywhere(paths: Iterable[str]) -> list[FoundSuite]:
+    """All suites of several paths, which are meant from here: the import of one may go to another directory."""
+    return [found for path in [os.path.abspath(path) for path in paths] for found in found_suites(path)]
 
 
 def suite_of(manifest: Manifest, path: str | None, root: Path, run: Path) -> Suite:

@@ -18,7 +18,7 @@ from passhat.cli._reports import print_json, terminal
     "--root",
     "roots",
     multiple=True,
-    type=click.Path(exists=True, path_type=Path),
+    type=options.Place(exists=True),
     help="A folder with runs below it, of this machine or of others (repeatable; default .passhat).",
 )
 @click.option("--level", type=options.LEVEL, default=0.95, show_default=True)
@@ -32,8 +32,9 @@ def command(suite: str, roots: tuple[Path, ...], as_json: bool, runs: int, **giv
     """
     from passhat.history import history
 
+    roots = roots or (Path(".passhat").absolute(),)  # from here: the suite's file may go to another directory
     name, current = _named(suite)
-    found = history(name, roots or (Path(".passhat"),), current=current, **given)
+    found = history(name, roots, current=current, **given)
     if as_json:
         print_json(found)
     else:

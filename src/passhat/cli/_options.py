@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -28,12 +29,19 @@ class Share(click.FloatRange):
         return number
 
 
+class Place(click.Path):
+    """A path as it is meant here and now: the import of a suite's file may go to another directory."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        return Path(os.path.abspath(os.fsdecode(super().convert(value, param, ctx))))
+
+
 LEVEL = Share(0.5, 1 - 1e-8)
 
 root = click.option(
     "--root",
-    type=click.Path(file_okay=False, path_type=Path),
-    default=Path(".passhat"),
+    type=Place(file_okay=False),
+    default=".passhat",
     show_default=True,
     help="Where runs are kept.",
 )
@@ -152,8 +160,8 @@ def judged(command: F) -> F:
 def formatted(command: F) -> F:
     """How a report is printed and saved."""
     for option in (
-        click.option("--junit", type=click.Path(dir_okay=False, path_type=Path), help="Also write JUnit XML here."),
-        click.option("--html", type=click.Path(dir_okay=False, path_type=Path), help="Also write one HTML page here."),
+        click.option("--junit", type=Place(dir_okay=False), help="Also write JUnit XML here."),
+        click.option("--html", type=Place(dir_okay=False), help="Also write one HTML page here."),
         click.option("--markdown", "as_markdown", is_flag=True, help="Print the report as Markdown."),
         as_json,
     ):
@@ -177,9 +185,7 @@ def doubled(command: F) -> F:
             default="none",
             help="What to record into the cassette (default: none, only replay).",
         ),
-        click.option(
-            "--cassette", type=click.Path(dir_okay=False, path_type=Path), help="Replay the answers in this file."
-        ),
+        click.option("--cassette", type=Place(dir_okay=False), help="Replay the answers in this file."),
     ):
         command = option(command)
     return command

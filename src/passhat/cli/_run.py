@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from passhat.cli import _options as options
 from passhat.cli._compare import show_arms
-from passhat.cli._found import found_suites
+from passhat.cli._found import found_everywhere
 from passhat.cli._reports import Judging, Printing, aside, print_json, progress
 from passhat.summary import ExitCode
 
@@ -73,7 +74,7 @@ def command(paths: tuple[str, ...], **given: Any) -> int:
 
     with entrance() as through:
         with aside():
-            suites = [found for path in paths for found in found_suites(path)]
+            suites = found_everywhere(paths)
         if given["dry_run"]:
             return _foretell(suites, given)
         _check_all(suites, through, given)
@@ -108,7 +109,9 @@ def _one(found: FoundSuite, through: Entrance, given: dict[str, Any]) -> int:
             **_asked(given),
         )
     if not given["quiet"]:
-        click.echo(f"recorded in {given['root'] / 'runs' / result.run_id}", err=True)
+        here = Path.cwd()
+        where = result.path.relative_to(here) if result.path.is_relative_to(here) else result.path
+        click.echo(f"recorded in {where}", err=True)
     judging = Judging.asked({**given, "gates": ()})  # the suite has them already
     printing = Printing.asked(given)
     report = judging.of_run(result.reader)
