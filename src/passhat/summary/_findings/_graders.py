@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator
 
-from passhat.facts import count
+from passhat.facts import Role, count
 from passhat.summary._findings._evidence import Evidence
-from passhat.summary._report import Finding
+from passhat.summary._report import Finding, GraderRate
 
 _MANY = 10
 _FEW_TASKS = 3
@@ -21,9 +22,18 @@ def grader_errors(evidence: Evidence) -> Iterator[Finding]:
             yield Finding(
                 "grader-errors",
                 "error" if not grader.n else "warning",
-                f"Grader {grader.name!r} itself failed in {count(grader.errors, 'trial')}; such a trial has no verdict "
-                f"unless another required grader failed it{reason}",
+                f"Grader {grader.name!r} itself failed in {count(grader.errors, 'trial')}; "
+                f"{_left(evidence, grader)}{reason}",
             )
+
+
+def _left(evidence: Evidence, grader: GraderRate) -> str:
+    """What it means for a trial that this grader failed, and whether the grade is still made up."""
+    if grader.role != Role.ADVISORY:
+        return "such a trial has no verdict unless another required grader failed it"
+    stands = "it is advisory, so the trial's verdict stands without it, and passhat resume doesn't ask it again"
+    run = evidence.manifest.run_id
+    return f"{stands} (passhat regrade {run} --grader {shlex.quote(grader.name)} does)" if run else stands
 
 
 def one_answer_only(evidence: Evidence) -> Iterator[Finding]:
