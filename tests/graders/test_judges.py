@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import functools
 import json
 import random
 import re
@@ -17,6 +19,8 @@ from passhat.gateway import Gateway, Request, Script
 from passhat.graders import GraderSetup, all_of, judge, run_grader
 from passhat.graders.judge import Judge
 from passhat.graders.judge._answers import Unusable, read
+from passhat.graders.judge._asking import NoVerdict
+from passhat.graders.judge._at_once import answers
 from passhat.scripting import call, fail, reply, say, structured
 from passhat.trial import FinishedTrial, JudgeModel
 
@@ -85,13 +89,13 @@ def asked(
     *,
     task: Task | None = None,
     transcript: Transcript | None = None,
+    at_once: bool = False,
 ) -> Asked:
     script = Script(replies)
     session = gateway.open(script, label="judge")
     try:
-        trial = FinishedTrial(
-            task or Task("t", input="Refund me."), output, transcript, judge=JudgeModel(model, session.access)
-        )
+        judging = JudgeModel(model, session.access, at_once=at_once)
+        trial = FinishedTrial(task or Task("t", input="Refund me."), output, transcript, judge=judging)
         return Asked(run_grader(grader, trial), script.requests)
     finally:
         session.revoke()
@@ -635,3 +639,55 @@ def test_any_text_at_all_stays_inside_its_fence(ask: Ask) -> None:
 def test_data_are_judged_as_json(ask: Ask) -> None:
     seen = ask(POLITE, [says("pass")], {"answer": ["né", 1]})
     assert json.loads(seen.blocks["answer"]) == {"answer": ["né", 1]}
+
+
+def test_questions_at_once_are_asked_together_and_answered_in_their_order() -> None:
+    """Each waits until all were asked; the last asked is the first to answer."""
+
+    async def ask_all() -> tuple[list[int], BaseException | None]:
+        asked: list[int] = []
+        done = [asyncio.Event() for _ in range(4)]
+        done[3].set()
+
+        async def ask(number: int) -> int:
+            asked.append(number)
+            while len(asked) < 3:
+                await asyncio.sleep(0)
+            await done[number + 1].wait()
+            done[number].set()
+            return number
+
+        return await answers([functools.partial(ask, number) for number in range(3)], at_once=True)
+
+    assert asyncio.run(asyncio.wait_for(ask_all(), 30)) == ([0, 1, 2], None)
+
+
+@pytest.mark.parametrize("at_once", [True, False])
+def test_answers_before_the_first_failure_are_kept_with_it(at_once: bool) -> None:
+    asked: list[int] = []
+
+    async def ask(number: int) -> int:
+        asked.append(number)
+        if number == 1:
+            raise NoVerdict("down")
+        return number
+
+    questions = [functools.partial(ask, number) for number in range(3)]
+    given, failure = asyncio.run(answers(questions, at_once=at_once))
+    assert (given, str(failure)) == ([0], "down")
+    assert asked == ([0, 1, 2] if at_once else [0, 1])  # one after the other, nothing is spent after a failure
+
+
+def test_a_comparison_asked_at_once_keeps_each_answer_with_its_order(ask: Ask) -> None:
+    def prefers_ours(request: Request) -> Any:
+        first = request.messages[-1].text.partition("BEGIN second")[0]
+        return says("first" if "Gladly." in first else "second")
+
+    grader = judge.pairwise("better", "Kinder.", against=lambda task: "No.", samples=3)
+    found = ask(grader, prefers_ours, "Gladly.", at_once=True)
+    assert found.grade.passed is True
+    assert found.grade.judged is not None
+    samples = found.grade.judged.samples
+    assert [sample.order for sample in samples] == ["answer first", "answer second"] * 3
+    assert {sample.verdict for sample in samples} == {"answer"}
+    assert len(found.requests) == 6

@@ -206,6 +206,43 @@ def test_judges_have_limits_of_their_own_and_at_one_there_is_no_verdict(run_here
     assert record.judge_usage.model_calls == 2
 
 
+@pytest.mark.parametrize(
+    ("limits", "taped", "at_once"),
+    [
+        ({}, False, True),
+        ({"judge_tokens": 100_000}, False, False),
+        ({"judge_dollars": 1.0}, False, False),
+        ({}, True, False),
+    ],
+)
+def test_live_judges_are_asked_at_once_unless_the_cost_or_a_cassette_hangs_on_the_order(
+    run_here: Callable[..., Run],
+    provider: Gateway,
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    limits: dict[str, Any],
+    taped: bool,
+    at_once: bool,
+) -> None:
+    session = provider.open(Script(lambda request: yes(request, None)))
+    monkeypatch.setenv("OPENAI_BASE_URL", session.access.openai["base_url"])
+    monkeypatch.setenv("OPENAI_API_KEY", session.key)
+    seen: list[bool] = []
+
+    def own(trial: Any) -> bool:
+        seen.append(trial.judge.at_once)
+        return True
+
+    found = suite(own, judge.rubric("polite", "Polite.", samples=3), limits=Limits(judge_calls=3, **limits))
+    more = {"cassette": tmp_path / "tape.jsonl", "record": "missing"} if taped else {}
+    record = only(run_here(found, judge_model="openai/gpt-5-mini", **more))
+    assert seen == [at_once]
+    judged = record.grades[1].judged
+    assert judged is not None
+    assert [sample.verdict for sample in judged.samples] == ["pass"] * 3
+    assert (judged.usage.model_calls, record.judge_usage.model_calls) == (3, 3)
+
+
 def test_a_limit_at_which_no_verdict_is_possible_is_refused_before_anything_runs(tmp_path: Path) -> None:
     graders = [judge.rubric("polite", "Polite.", samples=3), judge.pairwise("better", "Better.")]
     for limit, given in ((4, graders), (2, graders[:1])):

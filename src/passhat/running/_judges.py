@@ -29,13 +29,15 @@ SIMULATED = "openai/simulated-judge"
 class Judges(msgspec.Struct, frozen=True, kw_only=True):
     """The models that judge in a run, the run's own first; ``mode(model, task, trial)`` makes one's gateway mode.
 
-    ``asked`` are those that judges among the graders ask; a grader of the user's own may ask the rest.
+    ``asked`` are those that judges among the graders ask; a grader of the user's own may ask the rest. ``taped``: a
+    cassette keeps the order in which they are asked the same thing.
     """
 
     names: tuple[str, ...]
     asked: tuple[str, ...] = ()
     source: ModelSource
     mode: Callable[[str, str, int], Any]
+    taped: bool = False
 
     def modules(self) -> tuple[str, ...]:
         """What the judges among the graders import when they ask."""
@@ -168,7 +170,7 @@ def _live(names: tuple[str, ...], environ: Mapping[str, str], tape: Tape | None)
         def replay(name: str, task: str, trial: int) -> Replay:
             return Replay(played, task=_taped(name, task), trial=trial)
 
-        return Judges(names=names, source="replayed", mode=replay)
+        return Judges(names=names, source="replayed", mode=replay, taped=True)
     forwards = {name: Forward.to_model(name, environ) for name in names}
     if tape is None:
         return Judges(names=names, source="live", mode=lambda name, task, trial: forwards[name])
@@ -177,7 +179,7 @@ def _live(names: tuple[str, ...], environ: Mapping[str, str], tape: Tape | None)
     def record(name: str, task: str, trial: int) -> Record:
         return Record(cassette, forwards[name], task=_taped(name, task), trial=trial, when=when)
 
-    return Judges(names=names, source="live", mode=record)
+    return Judges(names=names, source="live", mode=record, taped=True)
 
 
 def _taped(name: str, task: str) -> str:
@@ -217,7 +219,10 @@ class Bench:
             raise
         ways = {name: session.access for name, session in self._sessions.items()}
         first = judges.names[0]
-        self.model = JudgeModel(first, ways.pop(first), ways)
+        # a bound on tokens or dollars is checked before each call, against what the calls before it cost
+        unbound = limits.judge_tokens is None and limits.judge_dollars is None
+        at_once = judges.source == "live" and not judges.taped and unbound
+        self.model = JudgeModel(first, ways.pop(first), ways, at_once)
 
     def _heard(self, call: ModelCall) -> None:
         if call.refused is None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
@@ -13,6 +14,7 @@ from passhat.facts import Grade, Judged, JudgeSample, ModelCall, Role
 from passhat.graders._check import Check
 from passhat.graders._names import GraderSetup, checked_name, checked_weight, role_of
 from passhat.graders._version import source_version
+from passhat.graders.judge._at_once import answers
 from passhat.graders.judge._fence import Fenced, fenced
 from passhat.graders.judge._installed import check_installed
 from passhat.graders.judge._prompt import instructions
@@ -106,11 +108,15 @@ class Judge(Check):
         check_installed(ways)
         from passhat.graders.judge._asking import NoVerdict
 
+        at_once = trial.judge is not None and trial.judge.at_once
         samples: list[JudgeSample] = []
         notes: dict[str, None] = {}
         try:
             for name, access in ways.items():
-                await self._ask(name, access, blocks, samples, notes)
+                given, failure = await self._ask(name, access, blocks, notes, at_once=at_once)
+                samples += given
+                if failure is not None:
+                    raise failure
         except NoVerdict as error:
             judged = self._judged(tuple(ways), samples, None, notes)
             return Grade(None, error=storable(str(error)), judged=judged, version=self.version_with(tuple(ways)))
@@ -126,16 +132,17 @@ class Judge(Check):
         name: str,
         access: ModelAccess,
         blocks: Mapping[str, str],
-        samples: list[JudgeSample],
         notes: dict[str, None],
-    ) -> None:
-        """All samples of one model, each in a call of its own."""
+        *,
+        at_once: bool,
+    ) -> tuple[list[JudgeSample], BaseException | None]:
+        """All samples of one model, each in a call of its own, up to the first that failed; and why it did."""
         from passhat.graders.judge._asking import client_of
 
         question = self._question(blocks, notes)
         async with client_of(name, access) as model:
-            for _ in range(self.settings.samples):
-                samples.append(await self._sample(model, name, question))
+            ask = functools.partial(self._sample, model, name, question)
+            return await answers([ask] * self.settings.samples, at_once=at_once)
 
     async def _sample(self, model: Any, name: str, question: Question, order: str = "") -> JudgeSample:
         from passhat.graders.judge._asking import ask

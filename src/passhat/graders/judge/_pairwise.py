@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -10,6 +11,7 @@ import msgspec
 from passhat.facts import Grade, JudgeSample, Role
 from passhat.graders._names import GraderSetup
 from passhat.graders._version import source_version
+from passhat.graders.judge._at_once import answers
 from passhat.graders.judge._judge import Judge
 from passhat.graders.judge._settings import LONGEST, UNKNOWN, Models, settings_of
 from passhat.graders.judge._texts import as_text
@@ -48,9 +50,10 @@ class Pairwise(Judge):
         name: str,
         access: ModelAccess,
         blocks: Mapping[str, str],
-        samples: list[JudgeSample],
         notes: dict[str, None],
-    ) -> None:
+        *,
+        at_once: bool,
+    ) -> tuple[list[JudgeSample], BaseException | None]:
         """Each sample in both orders; a verdict is told as *answer* or *other*, whatever stood first."""
         from passhat.graders.judge._asking import client_of
 
@@ -61,10 +64,10 @@ class Pairwise(Judge):
             "answer second": self._question({**rest, "first": other, "second": own}, notes),
         }
         async with client_of(name, access) as model:
-            for _ in range(self.settings.samples):
-                for order, question in orders.items():
-                    sample = await self._sample(model, name, question, order)
-                    samples.append(msgspec.structs.replace(sample, verdict=_whose(sample.verdict, order)))
+            both = [functools.partial(self._sample, model, name, question, order) for order, question in orders.items()]
+            given, failure = await answers(both * self.settings.samples, at_once=at_once)
+        told = [msgspec.structs.replace(sample, verdict=_whose(sample.verdict, sample.order)) for sample in given]
+        return told, failure
 
     def _decide(self, samples: Sequence[JudgeSample], trial: FinishedTrial) -> tuple[str | None, Grade]:
         pairs = list(zip(samples[::2], samples[1::2], strict=True))
