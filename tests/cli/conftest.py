@@ -5,22 +5,27 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
+from passhat.cli import main
+
 SUITE = """
+import json
+import urllib.request
+
 from passhat import Grade, Limits, Suite, Task
 from passhat.scripting import say
-from openai import OpenAI
-
-client = OpenAI()
 
 
 def agent(trial):
-    sent = [{"role": "user", "content": trial.input}]
-    return client.chat.completions.create(model="m", messages=sent).choices[0].message.content
+    sent = {"model": "m", "messages": [{"role": "user", "content": trial.input}]}
+    headers = {"Authorization": f"Bearer {trial.model.api_key}", "Content-Type": "application/json"}
+    request = urllib.request.Request(f"{trial.model.base_url}/chat/completions", json.dumps(sent).encode(), headers)
+    with urllib.request.urlopen(request) as reply:
+        return json.load(reply)["choices"][0]["message"]["content"]
 
 
 def policy(request, rng):
@@ -37,6 +42,8 @@ def says_yes(trial):
 tasks = [Task("always", input="always", tags=("easy",)), Task("often", input="sometimes"), Task("never", input="never")]
 suite = Suite("words", tasks=tasks, agent=agent, graders=[says_yes], simulation=policy, trials=4, hand_picked=True)
 """
+
+"""Its agent has no client: loading one takes longer than all else of so small a run."""
 
 Call = Callable[..., subprocess.CompletedProcess[str]]
 
@@ -67,3 +74,25 @@ def passhat(folder: Path) -> Call:
         )
 
     return call
+
+
+@pytest.fixture
+def here(folder: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> Iterator[Call]:
+    """The same call within the tests' own process, which has everything loaded: for what only reads or is refused."""
+    for name in [name for name in os.environ if name.startswith(("OPENAI_", "ANTHROPIC_", "PASSHAT_"))]:
+        monkeypatch.delenv(name)
+    monkeypatch.setenv("COLUMNS", "100")
+    monkeypatch.chdir(folder)
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    loaded = set(sys.modules)
+
+    def call(*arguments: str) -> subprocess.CompletedProcess[str]:
+        capfd.readouterr()
+        with pytest.raises(SystemExit) as left:
+            main(arguments)
+        return subprocess.CompletedProcess(arguments, left.value.code, *capfd.readouterr())  # type: ignore[arg-type]
+
+    yield call
+    for name in set(sys.modules) - loaded:
+        if str(folder) in str(getattr(sys.modules[name], "__file__", "")):
+            del sys.modules[name]

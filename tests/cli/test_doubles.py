@@ -13,12 +13,14 @@ from passhat.scripting import say
 Call = Callable[..., CompletedProcess[str]]
 
 
-def outcomes(passhat: Call) -> list[tuple[str, int, object]]:
-    rows = json.loads(passhat("show", "last", "--json").stdout)
+def outcomes(here: Call) -> list[tuple[str, int, object]]:
+    rows = json.loads(here("show", "last", "--json").stdout)
     return sorted((row["task"], row["trial"], row["output"]) for row in rows)
 
 
-def test_what_a_provider_answered_is_recorded_once_and_replayed_without_it(passhat: Call, folder: Path) -> None:
+def test_what_a_provider_answered_is_recorded_once_and_replayed_without_it(
+    passhat: Call, here: Call, folder: Path
+) -> None:
     path = folder / "evals" / "eval_words.py"
     path.write_text(path.read_text().replace("simulation=policy, ", ""))
     with Gateway() as provider:
@@ -26,7 +28,7 @@ def test_what_a_provider_answered_is_recorded_once_and_replayed_without_it(passh
         host = {"OPENAI_BASE_URL": f"{provider.base_url}/v1", "OPENAI_API_KEY": upstream.key}
         done = passhat("run", "evals", "-q", "--cassette", "tape.yaml", "--record", "missing", **host)
         assert done.returncode == 0, done.stderr
-        recorded = outcomes(passhat)
+        recorded = outcomes(here)
         calls = upstream.calls
         assert calls == 12
         assert upstream.key not in (folder / "tape.yaml").read_text()
@@ -34,14 +36,16 @@ def test_what_a_provider_answered_is_recorded_once_and_replayed_without_it(passh
         assert done.returncode == 0, done.stderr
         assert upstream.calls == calls
     assert "Replay of words" in done.stdout
-    assert outcomes(passhat) == recorded
+    assert outcomes(here) == recorded
 
 
-def test_a_request_that_was_not_recorded_is_an_error_and_never_a_live_call(passhat: Call, folder: Path) -> None:
+def test_a_request_that_was_not_recorded_is_an_error_and_never_a_live_call(
+    passhat: Call, here: Call, folder: Path
+) -> None:
     (folder / "tape.yaml").write_text("passhat_cassette: 1\n")
     done = passhat("run", "evals", "--cassette", "tape.yaml", "-q", "--task", "always", "--json")
     assert json.loads(done.stdout)["failures"] == {"agent_error": 4}
-    shown = passhat("show", "last", "always", "0").stdout
+    shown = here("show", "last", "always", "0").stdout
     assert "cassette" in shown
 
 
@@ -54,8 +58,8 @@ def test_a_request_that_was_not_recorded_is_an_error_and_never_a_live_call(passh
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else None,
 )
-def test_wrong_doubles_are_wrong_use(passhat: Call, arguments: list[str], words: str) -> None:
-    done = passhat("run", "evals", *arguments)
+def test_wrong_doubles_are_wrong_use(here: Call, arguments: list[str], words: str) -> None:
+    done = here("run", "evals", *arguments)
     assert done.returncode == 2, done.stdout + done.stderr
     assert words in done.stderr
     assert "Traceback" not in done.stderr
