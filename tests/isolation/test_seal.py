@@ -66,6 +66,21 @@ def test_a_file_shared_with_the_outside_becomes_a_copy(tmp_path: Path) -> None:
     assert sorted(path.name for path in work.iterdir()) == ["a", "b", "one", "two"]
 
 
+def test_making_such_a_copy_touches_no_file_of_the_agents_and_takes_a_name_of_any_length(tmp_path: Path) -> None:
+    work = tmp_path / "work"
+    work.mkdir()
+    outside = tmp_path / "outside"
+    outside.write_text("shared")
+    names = ("one", "n" * 255)
+    for name in names:
+        os.link(outside, work / name)
+    (work / "one.passhat-copy").write_text("the agent's own")
+    seal(work)
+    assert sorted(path.name for path in work.iterdir()) == sorted([*names, "one.passhat-copy"])
+    assert (work / "one.passhat-copy").read_text() == "the agent's own"
+    assert (work / names[1]).stat().st_nlink == 2
+
+
 def test_closed_files_and_folders_are_made_readable(tmp_path: Path) -> None:
     folder = tmp_path / "closed"
     folder.mkdir()

@@ -104,7 +104,7 @@ def test_next_commands_are_named_when_the_run_is(report: Report, build_report: B
 
 def test_failures_and_graders_come_with_an_example_to_open(report: Report) -> None:
     text = " ".join(render_terminal(report, width=100).split())
-    assert "the agent raised" in text
+    assert "the agent raised, or its process ended" in text
     assert "KeyError: no order x\\x1b[2J" in text
     assert "1 missing: a grader failed" in text
     assert "tone" in text

@@ -222,3 +222,62 @@ def test_a_simulator_error_is_believed_of_a_simulated_user_only(run_file: Callab
         "wrapped": (Status.SIMULATOR_ERROR, 0),
         "plain": (Status.AGENT_ERROR, 0),
     }
+
+
+KEYS = """
+    import json, urllib.error, urllib.request
+    from pathlib import Path
+    from passhat import Grade, Suite, Task
+    from passhat.scripting import say
+
+    HERE = Path(__file__).parent
+
+    def ask(url, key):
+        body = {"model": "m", "messages": [{"role": "user", "content": "q"}]}
+        headers = {"authorization": f"Bearer {key}", "content-type": "application/json"}
+        request = urllib.request.Request(f"{url}/chat/completions", json.dumps(body).encode(), headers)
+        try:
+            return urllib.request.urlopen(request, timeout=30).status
+        except urllib.error.HTTPError as error:
+            return error.code
+
+    def agent(trial):
+        access = [str(trial.model.openai["base_url"]), trial.model.api_key]
+        (HERE / "access").write_text(json.dumps(access))
+        return ask(*access)
+
+    def outside(trial):  # in no process of the agent's tree
+        status = ask(*json.loads((HERE / "access").read_text()))
+        return Grade((trial.output, status) == (200, 401), str(status))
+
+    suite = Suite("keys", tasks=[Task("one")], agent=agent, graders=[outside], simulation=lambda *given: say("fine"))
+"""
+
+
+def test_the_key_of_a_trial_that_is_over_opens_nothing_to_who_is_outside_its_tree(run_file: Callable[..., Run]) -> None:
+    (record,) = run_file(KEYS, limits=Limits(seconds=3600)).trials()
+    assert (record.passed, record.grades[0].reason) == (True, "401")
+
+
+LATE = """
+    import sys
+    from passhat import Suite, Task
+    from passhat.isolation._frames import Kind
+
+    def agent(trial):
+        import gc, json
+        from passhat.isolation._entry import PipeChannel
+        (channel,) = [thing for thing in gc.get_objects() if isinstance(thing, PipeChannel)]
+        names = [f"m{trial.number}_{number}" + "x" * 1000 for number in range(1000)]
+        channel.send(Kind.MODULES, json.dumps(names).encode())
+
+    suite = Suite("late", tasks=[Task("one")], trials=3, agent=agent, graders=[lambda trial: True])
+"""
+
+
+def test_names_that_a_process_makes_up_fill_no_report(run_file: Callable[..., Run]) -> None:
+    run = run_file(LATE)
+    assert len(run.manifest.isolation_notes) < 60
+    assert max(map(len, run.manifest.isolation_notes)) < 300
+    for record in run.trials():
+        assert sum(map(len, record.notes)) < 2000

@@ -393,3 +393,12 @@ def test_a_record_that_no_file_can_hold_becomes_an_error_that_says_so(
     assert {record.status for record in records} == {Status.AGENT_ERROR}
     message = "what the trial left can't be recorded: can't be recorded: too odd"
     assert records[0].error == ErrorInfo("output", message, "ValueError")
+
+
+def test_a_resume_that_has_nothing_to_do_is_none(run_here: RunHere) -> None:
+    suite = Suite(
+        "whole", tasks=[Task("t", input="a", expected="a")], agent=lambda trial: trial.input, graders=[exact()]
+    )
+    run = run_here(suite)
+    assert resume(run.path, suite).manifest.resumed == 0
+    assert resume(run.path, suite, retry=[Status.COMPLETED]).manifest.resumed == 1

@@ -62,6 +62,7 @@ CASES: list[tuple[str, Mapping[str, str], dict[str, Any], str | None]] = [
     ("imbalance", dict.fromkeys("abc", "+-"), {"task_tags": {"a": ("not-refund",)}}, None),
     ("mixed-sources", {"a": "+-"}, {"model_source": "mixed"}, "error"),
     ("few-tasks", {"a": "+-+"}, {}, "warning"),
+    ("few-tasks", {"a": "???"}, {}, None),  # without a verdict there is nothing that could speak of others
     ("few-tasks", MIXED, {}, "note"),
     ("few-tasks", {f"t{i}": "+-+" for i in range(20)}, {}, None),
     ("few-tasks", {"a": "+-+"}, {"asked": "scripted"}, None),

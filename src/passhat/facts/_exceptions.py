@@ -11,8 +11,8 @@ _TRACEBACK = 4000
 def message_of(error: BaseException) -> str:
     """The exception's text, bounded; in words where the interpreter has none.
 
-    >>> message_of(ValueError("no such order")), message_of(SystemExit(0)), message_of(SystemExit())
-    ('no such order', 'sys.exit(0) was called', 'sys.exit() was called')
+    >>> message_of(ValueError("no such order")), message_of(SystemExit(0)), message_of(GeneratorExit())
+    ('no such order', 'sys.exit(0) was called', 'GeneratorExit was raised')
     """
     try:
         if isinstance(error, SystemExit):
@@ -20,6 +20,8 @@ def message_of(error: BaseException) -> str:
             return f"sys.exit({code}) was called"[:_MESSAGE]
         if isinstance(error, KeyboardInterrupt) and not str(error):
             return "raised as if Ctrl-C had been pressed"
+        if not isinstance(error, Exception) and not str(error):
+            return f"{type(error).__name__} was raised"
         return str(error)[:_MESSAGE]
     except Exception:
         return f"<{type(error).__name__} whose text can't be made>"

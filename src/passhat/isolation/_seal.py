@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import secrets
 import stat
 from collections.abc import Iterator
 from typing import Literal
@@ -140,7 +141,7 @@ def _unshare(root: str, names: dict[tuple[int, int], list[str]], changed: list[S
             continue
         room -= status.st_blocks * 512
         kind: SealKind = "hard link" if room >= 0 else "large hard link"
-        copy = f"{paths[0]}.passhat-copy"
+        copy = os.path.join(os.path.dirname(paths[0]), f".{secrets.token_hex(16)}")  # a name that nothing there has
         if room >= 0:
             copy_file(paths[0], copy)
         for path in paths:

@@ -125,7 +125,7 @@ def tags(page: Page, report: Report) -> None:
 
 WORDS = {
     "completed": "failed by its grades",
-    "agent_error": "the agent raised",
+    "agent_error": "the agent raised, or its process ended",
     "timeout": "timeout",
     "limit": "limit reached",
     "provider_error": "the provider failed",

@@ -19,6 +19,7 @@ from passhat.isolation import (
     remove_tree,
     trial_environ,
 )
+from passhat.isolation._heard import shortened
 from passhat.isolation._leftovers import make_scratch
 from passhat.running._errors import RunError
 from passhat.running._executor import Acted, Graded, Stored, as_acted
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
 
 _PRELOAD = ("passhat.running._process_child", "passhat.suite", "passhat.graders", "asyncio")
 _WARM_UP = "passhat.running._warm_up:warm_up"
+_MOST_LATE = 50  # names of modules that the run's notes hold: a trial says what they are
 _KEYS = ("OPENAI_API_KEY", "ANTHROPIC_API_KEY")
 
 
@@ -108,7 +110,7 @@ class ProcessExecutor:
             with contextlib.suppress(OSError):
                 trial.clear()
             raise
-        self._late.update(ended.from_disk)
+        self._late.update(ended.from_disk[: max(0, _MOST_LATE + 1 - len(self._late))])
 
         def release() -> None:
             with contextlib.suppress(OSError):
@@ -197,5 +199,8 @@ def _notes(report: ServerReport, late: Sequence[str]) -> Sequence[str]:
         notes.append(f"{FELL_BACK}{report.reason}")
     notes += [f"{name} is imported anew in each trial: {reason}" for name, reason in sorted(report.left_out.items())]
     notes += [f"{name} has no Python source and is read from disk in each trial" for name in report.unreadable]
-    notes += [f"{name} was first imported during a trial, from disk: its hash is not in the manifest" for name in late]
+    shown = [shortened(name, 100) for name in late[:_MOST_LATE]]
+    notes += [f"{name} was first imported during a trial, from disk: its hash is not in the manifest" for name in shown]
+    if len(late) > _MOST_LATE:
+        notes.append(f"more than {_MOST_LATE} modules were first imported during trials, from disk")
     return notes

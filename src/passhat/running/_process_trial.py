@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import functools
 import os
@@ -17,6 +16,7 @@ import msgspec
 
 from passhat.facts import ErrorInfo, OutputText, Status, Transcript
 from passhat.isolation import Ended, Job, ProcessLimits
+from passhat.isolation._heard import shortened
 from passhat.running._calling import DeadlinePassed
 from passhat.running._executor import Acted
 from passhat.running._grading import diff_of
@@ -93,7 +93,6 @@ class ProcessTrial:
         self.torn: ErrorInfo | None = None
         self.notes: list[str] = []
         self.garbled = 0
-        self.unhand: Callable[[], None] = lambda: None
 
     # ---- what the process is told
 
@@ -173,22 +172,11 @@ class ProcessTrial:
         self.acting = True
         shared = self.world.clock is time.monotonic and self.born <= at <= time.monotonic()
         self.recorder.restart(at if shared else None)
-        seconds = self.world.limits.seconds
-        self.session.ends = seconds
-        if seconds is not None:
-            loop = asyncio.get_running_loop()
-            timer = loop.call_later(max(0.0, seconds - self.recorder.now()), self.session.revoke)
-
-            def unhand() -> None:
-                loop.call_soon_threadsafe(timer.cancel)
-
-            self.unhand = unhand
+        self.session.ends = self.world.limits.seconds  # nothing new is let through from then on
 
     def stop(self) -> None:
         """The trial is over for the agent, whatever it still does."""
-        with contextlib.suppress(RuntimeError):  # the loop is closed: the run is over
-            self.unhand()
-        self.session.revoke()
+        self.session.revoke()  # also for who has its key and isn't in its tree
         self.recorder.close()
 
     # ---- what it comes to
@@ -299,7 +287,9 @@ class ProcessTrial:
         self.notes.extend(session_notes(self.session))
         self.notes.extend(ended.notes)
         if ended.from_disk:
-            self.notes.append(f"modules read from disk during the trial: {', '.join(ended.from_disk[:10])}")
+            names = [shortened(name, 100) for name in ended.from_disk[:10]]
+            more = f" and {len(ended.from_disk) - 10} more" if len(ended.from_disk) > 10 else ""
+            self.notes.append(f"modules read from disk during the trial: {', '.join(names)}{more}")
         if self.garbled:
             self.notes.append(f"{self.garbled} messages of its process could not be understood")
 

@@ -50,6 +50,8 @@ def resumed_job(path: Path, suite: Suite, asked: Asked, *, force: bool, retry: C
         writer.update_manifest(limits=msgspec.structs.replace(old.limits, **afresh))
         job = setup.job(gateway, executor, writer, _kept_of_passed(path))
         waiting = _look_back(path, job, statuses_to_grade(retry))
+        if old.state == "finished" and not job.todo and not waiting:
+            writer.update_manifest(resumed=old.resumed)  # it was whole: nothing goes on
         if waiting:
             job.again = _grading_again(path, setup, executor, waiting)
             undo.callback(job.again.trials.close)

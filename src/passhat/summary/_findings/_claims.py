@@ -28,7 +28,7 @@ def not_an_agents_rate(evidence: Evidence) -> Iterator[Finding]:
 def few_tasks(evidence: Evidence) -> Iterator[Finding]:
     """Below 5 independent tasks nothing is said about others; below 20, one task is a big step."""
     tasks, units = evidence.report.tasks, evidence.population.units
-    if not tasks or not evidence.evaluates:
+    if not tasks or not units or not evidence.evaluates:  # no trial with a verdict: nothing is said of these either
         return
     step = f"one task is {100 / tasks:.3g} percentage points"
     if evidence.population.hand_picked or units >= MIN_UNITS:
