@@ -93,10 +93,9 @@ def test_junit_has_each_trial_and_the_verdict_with_what_it_rests_on(some: pytest
     verdict = cases["test_rate"]
     failure = verdict.find("failure")
     assert failure is not None
-    assert failure.get("message") == (
-        "gate pass@1 >= 0.3 is undecided: 2 of 3 trials passed: pass@1 0.67 [0.20, 0.94] "
-        "(a double answered for the model)"
-    )
+    said = str(failure.get("message"))
+    assert said.startswith("gate pass@1 >= 0.3 is undecided: 2 of 3 trials passed: pass@1 0.67 [0.20, 0.94]")
+    assert "a double answered" not in said  # nothing was asked
     assert "would prove the bar" in str(failure.text)
     properties = {each.get("name"): each.get("value") for each in verdict.iter("property")}
     assert properties == {

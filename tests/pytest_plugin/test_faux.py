@@ -28,6 +28,40 @@ def agent(pytester: pytest.Pytester) -> pytest.Pytester:
     return pytester
 
 
+def test_a_test_that_is_run_again_has_a_script_of_its_own(
+    pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PYTEST_ADDOPTS", "-p no:randomly -p no:cov -p no:hypothesispytest -p no:xdist")
+    pytester.makepyfile(
+        """
+        import os
+        import pytest
+        from openai import OpenAI
+        from passhat.scripting import say
+
+        TRIES = []
+
+        @pytest.fixture(scope="module", autouse=True)
+        def address():
+            with pytest.MonkeyPatch.context() as patch:
+                patch.setenv("OPENAI_API_KEY", "of the module")
+                yield
+
+        def test_it(faux):
+            TRIES.append(1)
+            faux.script(say(f"try {len(TRIES)}"))
+            with OpenAI(max_retries=0) as client:
+                sent = [{"role": "user", "content": "hi"}]
+                reply = client.chat.completions.create(model="m", messages=sent)
+            assert faux.call_count == 1
+            assert reply.choices[0].message.content == "try 2"
+        """,
+        test_plain="import os\n\ndef test_it():\n    assert os.environ.get('OPENAI_API_KEY') == 'of the host'\n",
+    )
+    monkeypatch.setenv("OPENAI_API_KEY", "of the host")
+    assert pytester.runpytest("--reruns", "1").parseoutcomes() == {"passed": 2, "rerun": 1}
+
+
 def test_an_unmodified_agent_is_answered_by_the_script(agent: pytest.Pytester) -> None:
     agent.makepyfile(
         """

@@ -130,17 +130,19 @@ PASSED = sum(outcome == "passed" for outcome in EXPECTED.values())
 FAILED = sum(outcome == "failed" for outcome in EXPECTED.values())
 MODES: list[tuple[str, str]] = [  # plugins that take part, and options
     ("", ""),
-    ("", "-n 0 -p no:cacheprovider --import-mode=importlib"),
-    ("", "-p no:xdist -s --setup-show"),
-    ("", "--capture=sys --timeout 60"),
     ("", "-n 2"),
     ("", "-n 2 --dist loadscope"),
-    ("", "-n 2 --dist loadfile"),
-    ("", "-n 2 --dist loadgroup"),
-    ("", "-n 4 --dist worksteal"),
     ("randomly", "-p no:cacheprovider"),
     ("randomly", "-n 2 --dist worksteal"),
     ("rerunfailures", "--reruns 2"),
+]
+MORE_MODES = [
+    ("", "-n 0 -p no:cacheprovider --import-mode=importlib"),
+    ("", "-p no:xdist -s --setup-show"),
+    ("", "--capture=sys --timeout 60"),
+    ("", "-n 2 --dist loadfile"),
+    ("", "-n 2 --dist loadgroup"),
+    ("", "-n 4 --dist worksteal"),
     ("rerunfailures", "--reruns 2 -n 2"),
 ]
 
@@ -176,7 +178,9 @@ def verdicts(path: Path) -> dict[str, str]:
     return found
 
 
-@pytest.mark.parametrize(("plugin", "options"), MODES)
+@pytest.mark.parametrize(
+    ("plugin", "options"), [*MODES, *(pytest.param(*mode, marks=pytest.mark.long) for mode in MORE_MODES)]
+)
 def test_verdicts_and_exit_code_are_the_same_in_every_mode(
     suite: pytest.Pytester, plugin: str, options: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

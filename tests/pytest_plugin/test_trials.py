@@ -201,6 +201,9 @@ def test_a_case_whose_trials_could_not_be_set_up_is_incomplete(pytester: pytest.
         ("trials(5, gate='pass@1 > 0.5')", "use >= or <="),
         ("trials(5, gate='pass@1 >= 0.9')", "can't be met"),
         ("trials(5, undecided='maybe')", "must be 'pass' or 'fail'"),
+        ("trials(5, 'pass@1 >= 0.5')", "the gate is given by name: trials(5, gate='pass@1 >= 0.5')"),
+        ("trials(5, gate='grader:foo >= 0.5')", "no judge is called 'foo'; known: test (test is the test itself)"),
+        ("trials(5, simulated=True, gate='dollars <= 1')", "a simulated model has no price"),
     ],
 )
 def test_a_marker_that_cannot_work_is_refused_at_collection(pytester: pytest.Pytester, mark: str, message: str) -> None:

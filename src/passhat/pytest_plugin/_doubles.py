@@ -41,6 +41,7 @@ class PytestTrial(Trial):
 
         Raises an error for what JSON can't hold: that is the test's own fault, and no trial of it has a verdict.
         """
+        __tracebackhide__ = True
         named = {"input": input, "output": output, "expected": expected}
         try:
             input, output, expected = (as_json(value, name=name) for name, value in named.items())

@@ -17,7 +17,7 @@ from passhat.facts import Limits
 from passhat.pytest_plugin._asking import may_judge, may_spend, mode_of_judges
 from passhat.pytest_plugin._environment import gateway_of, host_environment, point_at
 from passhat.pytest_plugin._guard import Guard
-from passhat.pytest_plugin._keys import CASE, ENVIRONMENT, EVIDENCE, LEADING, TRIAL
+from passhat.pytest_plugin._keys import CASE, ENVIRONMENT, EVIDENCE, FAILED, LEADING, TRIAL
 from passhat.pytest_plugin._refusing import OUTSIDE, Refusing
 from passhat.pytest_plugin._transcripts import Transcripts
 from passhat.running import exits_as_errors, exits_refused, last_exit, no_exit
@@ -105,7 +105,11 @@ class Leading:
             self._restore()
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
-    def pytest_runtest_setup(self) -> Generator[None, None, None]:
+    def pytest_runtest_setup(self, item: pytest.Item) -> Generator[None, None, None]:
+        if EVIDENCE in item.stash:  # a plugin runs the test again
+            self._close()
+            del item.stash[EVIDENCE]
+            item.stash[FAILED] = False
         with exits_as_errors():  # pytest cleans up after an Exception only
             yield from _told_of_exits()
 
@@ -203,9 +207,13 @@ class Leading:
                 _put(name, value)
 
     def _restore(self) -> None:
-        for name, before in self._set.items():
-            if os.environ.get(name) == self._variables[name]:
-                _put(name, before)
+        """Put back what was there, also where a fixture that ended since has put a value of ours back."""
+        if ENVIRONMENT in self._config.stash:
+            return
+        host = host_environment(self._config)
+        for name, value in self._variables.items():
+            if os.environ.get(name) == value and (value is not None or name in self._set):
+                _put(name, self._set.get(name, host.get(name)))
         self._set = {}
 
     def _close(self) -> None:

@@ -85,7 +85,7 @@ def classify(call: pytest.CallInfo[Any], when: str) -> tuple[Kind, str, str]:
     if isinstance(error, pytest.skip.Exception):
         return "skipped", message, name
     if isinstance(error, _BROKEN):
-        return "broken", f"{name}: {message}", name
+        return "broken", message if name == WrongTest.__name__ else f"{name}: {message}", name
     if when != "call":
         return "environment_error", f"{name} in {when}: {message}", name
     if isinstance(error, pytest.fail.Exception):

@@ -179,7 +179,11 @@ class Running:
         self._attach(report, part)
         if part.kind == "passed":
             report.outcome, report.longrepr = "passed", None
-        elif part.kind != "skipped":
+        elif part.kind == "skipped":
+            if isinstance(report.longrepr, tuple):
+                path, number, why = report.longrepr
+                report.longrepr = path, number, storable(why)
+        else:
             path, line, _ = item.location
             word = "trial failed" if part.kind in FAILURES else "trial without a verdict"
             report.outcome = "skipped"

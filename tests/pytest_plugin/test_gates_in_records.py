@@ -1,0 +1,103 @@
+"""A report of a session's record says of each test what the session said: rule, verdict, look, and whether it fails."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+FILE = """
+import pytest
+
+{test}
+"""
+GATED = """
+@pytest.mark.trials({n}, gate={gate!r}, simulated=True{more})
+def test_it(trial):
+    assert trial.number not in {missed}
+"""
+
+
+def gated(gate: str | None, n: int, missed: list[int], more: str = "") -> str:
+    return GATED.format(gate=gate, n=n, missed=missed, more=more)
+
+
+EVERY = GATED.replace("gate={gate!r}, ", "")
+CASES = {
+    "met": (gated("pass@1 >= 0.8", 20, []), "met"),
+    "not met": (gated("pass@1 >= 0.8", 20, list(range(15))), "not met"),
+    "undecided": (gated("pass@1 >= 0.8", 20, [3, 4, 5]), "undecided"),
+    "undecided passes": (gated("pass@1 >= 0.8", 20, [3, 4, 5], ", undecided='pass'"), "undecided"),
+    "a rate of two tries": (gated("pass^2 >= 0.5", 20, [3]), "met"),
+    "a percentile": (gated("p95 seconds <= 30", 59, []), "met"),
+    "every trial": (EVERY.format(n=5, missed=[], more=""), "met"),
+    "not every trial": (EVERY.format(n=5, missed=[2], more=""), "not met"),
+    "recorded": (gated(None, 5, [1, 2]), None),
+    "expected to fail": ("@pytest.mark.xfail" + gated("pass@1 >= 0.8", 20, list(range(15))), "not met"),
+    "passes all the same": ("@pytest.mark.xfail(strict=True)" + gated("pass@1 >= 0.8", 20, []), "met"),
+    "broken": (gated("pass@1 >= 0.8", 20, []).replace("trial.number", "trials.number"), "incomplete"),
+    "skipped": ("@pytest.mark.skip(reason='later')" + gated("pass@1 >= 0.8", 20, []), None),
+}
+
+
+def reported(folder: Path, *words: str) -> tuple[int, dict[str, Any]]:
+    command = [sys.executable, "-m", "passhat", "report", "last", "--json", *words]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True)
+    assert done.stdout, done.stderr
+    return done.returncode, json.loads(done.stdout)
+
+
+@pytest.mark.parametrize("name", list(CASES))
+def test_the_record_says_the_same_of_a_test_as_its_session(pytester: pytest.Pytester, name: str) -> None:
+    test, verdict = CASES[name]
+    pytester.makepyfile(test_it=FILE.format(test=test))
+    session = pytester.runpytest("--junitxml=out.xml")
+    code, report = reported(pytester.path)
+    assert (code == 0) == (session.ret == 0), (code, session.ret, report["gates"])
+    assert [(row["task"], row["verdict"]) for row in report["gates"]] == [("test_it.py::test_it", verdict)] * bool(verdict)
+    if found := re.search(r'name="verdict" value="([^"]+)"', (pytester.path / "out.xml").read_text()):
+        assert found[1] == verdict
+
+
+def test_bounds_looks_and_the_rules_of_several_tests_agree(pytester: pytest.Pytester) -> None:
+    tests = [CASES[name][0].replace("test_it", f"test_{place}") for place, name in enumerate(CASES)]
+    pytester.makepyfile(test_it=FILE.format(test="\n".join(tests)))
+    for look in (1, 2):
+        session = pytester.runpytest("--junitxml=out.xml")
+        _, report = reported(pytester.path)
+        xml = (pytester.path / "out.xml").read_text()
+        said = {}
+        for case in re.findall(r"<testcase .*?</testcase>", xml, re.DOTALL):
+            facts = dict(re.findall(r'name="(\w+)" value="([^"]*)"', case))
+            if "verdict" in facts:
+                named = re.search(r'name="(test_\d+)"', case)
+                assert named is not None
+                said[f"test_it.py::{named[1]}"] = (facts["gate"].replace("&gt;", ">").replace("&lt;", "<"), facts)
+        rows = {row["task"]: row for row in report["gates"]}
+        for task, (gate, facts) in said.items():
+            row = rows[task]
+            assert (row["gate"], row["verdict"], str(row["looks"])) == (gate, facts["verdict"], facts.get("looks", "1"))
+        undecided = rows["test_it.py::test_2"]
+        assert undecided["looks"] == look
+        text = " ".join(session.stdout.str().split())
+        assert f"lies between {undecided['bound']:.3f}" in text
+
+
+def test_the_policy_of_the_session_is_kept_and_can_be_overruled(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(test_it=FILE.format(test=CASES["undecided"][0]))
+    assert pytester.runpytest("--undecided", "pass").ret == 0
+    assert reported(pytester.path)[0] == 0
+    assert reported(pytester.path, "--undecided", "fail")[0] == 4
+
+
+def test_a_session_that_was_broken_off_is_incomplete(pytester: pytest.Pytester) -> None:
+    stop = "\n    if trial.number == 2: raise KeyboardInterrupt"
+    test = gated("pass@1 >= 0.8", 20, []).replace("(trial):", "(trial):" + stop)
+    pytester.makepyfile(test_it=FILE.format(test=test))
+    assert pytester.runpytest_subprocess().ret != 0
+    assert reported(pytester.path)[0] == 3
