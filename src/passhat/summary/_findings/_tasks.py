@@ -89,8 +89,8 @@ def identical_transcripts(evidence: Evidence) -> Iterator[Finding]:
         "identical-transcripts",
         "warning" if evidence.real else "note",
         f"All trials of {count(len(same), 'task')} have the same replies and tool calls "
-        f"({named(task.task for task in same)}; what was asked isn't compared): a cache or a fixed seed makes their trials one trial, and the intervals are "
-        "then too narrow",
+        f"({named(task.task for task in same)}; what was asked isn't compared): a cache or a fixed seed makes their "
+        "trials one trial, and the intervals are then too narrow",
         tuple(task.task for task in same),
     )
 
