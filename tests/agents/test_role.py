@@ -157,6 +157,9 @@ FACTS = [
         ("What phone number can we reach you on?", "+49 171 5550123", False),
         ("What phone number can we reach you on?", "P-889", True),  # "number" alone means another fact here
         ("How much did you pay?", "129.90, and my mail is a.b@mail.example", True),
+        ("How much did you pay?", "QX7", True),  # it names another fact, by a usual word for it
+        ("When were you born?", "P-889", True),
+        ("Your e-mail?", "QX7", True),
         ("Where did it happen?", "QX7", False),  # names no fact: one may be told
         ("Where did it happen?", "QX7 and P-889", True),
         ("Shall I book it?", "Yes. QX7.", True),  # an offer wants no fact
@@ -168,6 +171,11 @@ FACTS = [
 )
 def test_which_questions_ask_for_a_fact(question: str, told: str, broken: bool) -> None:
     assert (role_break(told, [Message("assistant", question)], FACTS) is not None) is broken
+
+
+def test_two_facts_after_a_question_that_names_none_are_both_told() -> None:
+    broken = role_break("QX7 and P-889", [Message("assistant", "Where did it happen?")], FACTS)
+    assert broken == "it told the facts 'passport_number', 'bookingCode' before it was asked for them"
 
 
 def test_phrases_that_are_given_are_the_only_ones_that_ask() -> None:

@@ -174,8 +174,8 @@ def _joined(found: Sequence[str], wanted: str) -> bool:
     """Whether a run of whole words, joined, is the value."""
     for first in range(len(found)):
         joined = ""
-        for word in found[first:]:
-            joined += word
+        for place in range(first, len(found)):
+            joined += found[place]
             if joined == wanted:
                 return True
             if not wanted.startswith(joined):
