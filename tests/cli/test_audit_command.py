@@ -93,3 +93,10 @@ def test_test_files_are_read_for_asserts_that_only_restate_their_script(tmp_path
     )
     assert done.returncode == 0, done.stderr
     assert "test_it.py:3: test_restates" in done.stdout
+
+
+def test_sound_test_files_beside_a_suite_need_no_word(passhat: Call, sums: Callable[[str], str], folder: Path) -> None:
+    sums("four")
+    (folder / "evals" / "test_it.py").write_text("def test_it():\n    assert 1 + 1 == 2\n")
+    assert "asserts" not in passhat("audit", "evals").stdout
+    assert "No test's asserts only restate its script." in passhat("audit", "evals/test_it.py").stdout
