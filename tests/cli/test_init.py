@@ -70,7 +70,7 @@ def jobs_of(folder: Path) -> dict[str, Any]:
 
 def keeps_evidence(step: dict[str, Any]) -> bool:
     """Whether a step saves or shows what was recorded."""
-    uses, run = step.get("uses", ""), step.get("run", "")
+    uses, run = str(step.get("uses", "")), str(step.get("run", ""))
     return uses.startswith(("actions/cache/save@", "actions/upload-artifact@")) or run.startswith(
         ("passhat show", "passhat sample", "passhat history")
     )
@@ -105,7 +105,8 @@ class Runner:
         self.attempt += 1
         place = self.kept / f"checkout{self.attempt}"
         subprocess.run(["git", "clone", "-q", self.project, place], check=True)
-        failed, outcomes, said = False, {}, ""
+        failed, said = False, ""
+        outcomes: dict[str, str] = {}
         for step in jobs_of(place)[job]["steps"]:
             words = step.get("if", "success()")
             skipped = "steps.trials.outcome" in words and outcomes.get("trials", "skipped") == "skipped"

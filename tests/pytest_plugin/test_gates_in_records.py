@@ -59,7 +59,9 @@ def test_the_record_says_the_same_of_a_test_as_its_session(pytester: pytest.Pyte
     session = pytester.runpytest("--junitxml=out.xml")
     code, report = reported(pytester.path)
     assert (code == 0) == (session.ret == 0), (code, session.ret, report["gates"])
-    assert [(row["task"], row["verdict"]) for row in report["gates"]] == [("test_it.py::test_it", verdict)] * bool(verdict)
+    assert [(row["task"], row["verdict"]) for row in report["gates"]] == [("test_it.py::test_it", verdict)] * bool(
+        verdict
+    )
     if found := re.search(r'name="verdict" value="([^"]+)"', (pytester.path / "out.xml").read_text()):
         assert found[1] == verdict
 

@@ -35,7 +35,17 @@ from passhat.facts._labels import (
     standing,
 )
 from passhat.facts._limits import RUN_LIMITS, Limits
-from passhat.facts._manifest import FELL_BACK, NO_MODEL, SCHEMA, Damage, GitState, Manifest, ModelSource, TaskCount
+from passhat.facts._manifest import (
+    FELL_BACK,
+    NO_MODEL,
+    SCHEMA,
+    Damage,
+    GitState,
+    Manifest,
+    ModelSource,
+    TaskCount,
+    TaskGate,
+)
 from passhat.facts._metric_values import MetricValue
 from passhat.facts._seeds import derive_seed
 from passhat.facts._status import RULES, Counts, Grading, Status, StatusRule
@@ -83,6 +93,7 @@ __all__ = [
     "Task",
     "TaskCount",
     "TaskError",
+    "TaskGate",
     "ToolCall",
     "ToolOffer",
     "ToolRun",

@@ -43,6 +43,28 @@ class TaskCount(msgspec.Struct, frozen=True):
     arm: str = ""
 
 
+class TaskGate(msgspec.Struct, frozen=True):
+    """What one task has to reach by itself: the rule of one test in a session of tests.
+
+    ``gate`` is a gate's text, or "every trial", or "none" where outcomes are only recorded. ``undecided`` is what an
+    undecided gate counts as, ``model_source`` who answered this task. ``xfail`` is "may fail" or "must fail" for a test
+    that is expected to; ``broken`` says why a test could judge nothing.
+    """
+
+    task: str
+    gate: str
+    arm: str = ""
+    undecided: Literal["pass", "fail"] = "fail"
+    model_source: ModelSource = "unseen"
+    xfail: Literal["", "may fail", "must fail"] = ""
+    broken: str = ""
+
+    @property
+    def key(self) -> str:
+        """What looks at it are kept under, beside those at gates of the whole run."""
+        return f"{self.gate} in {self.task}"
+
+
 class Damage(msgspec.Struct, frozen=True):
     """A file of the run that wasn't as its one writer had left it, as the writer found when it looked.
 
@@ -101,6 +123,7 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True):
     missing_policy: str = "bound"
     level: float = 0.95
     gates: tuple[str, ...] = ()
+    task_gates: tuple[TaskGate, ...] = ()  # of tasks that are judged one by one, once their trials have ended
     undecided: Literal["pass", "fail"] | None = None
     tasks_hash: str = ""
     task_hashes: dict[str, str] = {}  # task id -> hash of everything that defines the task

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import msgspec
@@ -11,7 +11,7 @@ import pytest
 from _pytest._code.code import ReprFileLocation, TerminalRepr
 from _pytest._io import TerminalWriter
 
-from passhat.facts import ModelSource
+from passhat.facts import ModelSource, TaskGate
 from passhat.pytest_plugin._cases import case_of, without_group
 from passhat.pytest_plugin._looks import Looks, describe_session
 from passhat.pytest_plugin._outline import Outline, places_of
@@ -135,7 +135,9 @@ class Deciding:
         first = trials[0].parts[0]
         looks = self._looks.at(first.gate, first.task or case.name, first.arm)
         policy = self._config.getoption("passhat_undecided")
-        return decide_case(case.name, trials, policy, msgspec.convert(source, ModelSource), looks)
+        who = msgspec.convert(source, ModelSource)
+        self._recording.decided(first.arms, _task_gate(case.name, trials, policy, who))
+        return decide_case(case.name, trials, policy, who, looks)
 
     def _report(self, case: _Case, verdict: CaseVerdict) -> None:
         self._verdicts[case.name] = verdict
@@ -220,6 +222,18 @@ class Deciding:
 def wrapped(text: str, width: int) -> list[str]:
     """Lines below a verdict, indented."""
     return textwrap.wrap(text, max(40, width), initial_indent="    ", subsequent_indent="    ", break_long_words=False)
+
+
+def _task_gate(case: str, trials: Sequence[TrialParts], policy: str | None, source: ModelSource) -> TaskGate:
+    """The rule of a case, as its record keeps it."""
+    parts = [part for trial in trials for part in trial.parts]
+    first = parts[0]
+    broken = next((part.message for part in parts if part.kind == "broken"), "")
+    xfail: Any = "must fail" if any(part.strict for part in parts) else ""
+    if not xfail and any(part.xfail is not None for part in parts):
+        xfail = "may fail"
+    undecided: Any = policy or first.undecided or "fail"
+    return TaskGate(first.task or case, first.rule, first.arm, undecided, source, xfail, broken)
 
 
 def _case_location(location: tuple[str, int | None, str], case: str) -> tuple[str, int | None, str]:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import msgspec
 import pytest
 
-from passhat.facts import Manifest, PasshatError, Transcript, TrialRecord
+from passhat.facts import Manifest, PasshatError, TaskGate, Transcript, TrialRecord
 from passhat.pytest_plugin._environment import host_environment
 from passhat.pytest_plugin._outline import Arms, Outline, Place
 from passhat.running import Seen, secrets_of
@@ -54,6 +54,7 @@ class Recording:
         self._outline = outline
         self._runs: dict[Arms, _Run] = {}
         self._pending: dict[Arms, list[TrialParts]] = {}
+        self._gates: dict[Arms, list[TaskGate]] = {}
         self._wrote = 0.0
         self._problem = ""
         self._secrets = secrets_of(host_environment(config))
@@ -65,6 +66,10 @@ class Recording:
         self._pending.setdefault(first.arms, []).append(trial)
         if time.monotonic() - self._wrote >= _SECONDS:
             self.write()
+
+    def decided(self, arms: Arms, gate: TaskGate) -> None:
+        """Keep the rule that a case was judged by, so that a report of the record says the same."""
+        self._gates.setdefault(arms, []).append(gate)
 
     def write(self) -> None:
         """Write what is pending: many trials of no length in one go, a trial that took its time at once."""
@@ -98,6 +103,7 @@ class Recording:
                 run.writer.finish(
                     "finished" if whole else "interrupted",
                     model_source=run.seen.source,
+                    task_gates=tuple(self._gates.get(arms, ())),
                     files=files,
                     **run.seen.fields(),
                 )

@@ -36,7 +36,7 @@ class CaseVerdict:
     properties: tuple[tuple[str, str], ...] = ()
     xfail: str | None = None
     report: Report | None = None
-    aside: str = ""  # what a later look says of itself, in the session's last lines
+    aside: str = ""  # the bound of what is undecided, what a later look says of itself: in the session's last lines
 
 
 def load_ahead() -> None:
@@ -123,7 +123,7 @@ def _judged(first: Part, report: Report, trials: Sequence[TrialParts]) -> CaseVe
         look = f" at look {gate.looks} on this code" if gate.looks > 1 else ""
         headline = f"gate {gate.gate} is {gate.verdict}{look}: {headline}"
         explanation = explain(gate, row) if outcome == "failed" else ""
-        aside = gate.message if gate.looks > 1 else ""
+        aside = gate.message if gate.looks > 1 or gate.verdict == "undecided" else ""
     elif row.missing and row.c == row.n and (first.rule == EVERY or not row.n):
         properties["verdict"] = "incomplete"
         outcome, headline, explanation = "failed", f"incomplete: {headline}", incomplete(row)

@@ -24,7 +24,7 @@ def conclusions(page: Page, report: Report, run: str | None) -> None:
         page.heading("Gates")
         for gate in report.gates:
             sign, style = _VERDICT[gate.verdict]
-            page.bullet(sign, style, (clean(gate.gate, 200), STRONG), "  ", (gate.verdict, style))
+            page.bullet(sign, style, (clean(gate.label, 200), STRONG), "  ", (gate.verdict, style))
             page.line((clean(gate.message, 400), DIM), indent=4)
     if outcome := outcome_of(report):
         page.gap()

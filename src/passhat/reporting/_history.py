@@ -128,7 +128,7 @@ def _reruns(page: Page, group: Reruns) -> None:
     page.line(group.message, indent=2)
     page.line(("pass@1 over all of them ", DIM), rate(group.pass_at_1), f"  {span(group.these_tasks)}", indent=2)
     for row in group.gates:
-        page.bullet(f"{row.verdict:<9}", _STYLE[row.verdict], f"{row.gate}: {row.message}")
+        page.bullet(f"{row.verdict:<9}", _STYLE[row.verdict], f"{row.label}: {row.message}")
 
 
 def _judges(page: Page, points: Sequence[JudgePoint]) -> None:

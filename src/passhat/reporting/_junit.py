@@ -60,7 +60,7 @@ def _case(suite: ET.Element, report: Report, group: str, name: str) -> ET.Elemen
 
 
 def _gate(suite: ET.Element, report: Report, gate: GateRow) -> None:
-    case = _case(suite, report, "gates", gate.gate)
+    case = _case(suite, report, "gates", gate.label)
     message = _xml(gate.message)
     if gate.verdict == "not met":
         ET.SubElement(case, "failure", message=message, type="gate not met")

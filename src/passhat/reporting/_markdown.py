@@ -64,7 +64,7 @@ def _gates(report: Report) -> str:
     if not report.gates:
         return said
     rows = [
-        f"| {_SIGN[gate.verdict]} | {escape(gate.gate, 200)} | **{gate.verdict}** | {escape(gate.message, 400)} |"
+        f"| {_SIGN[gate.verdict]} | {escape(gate.label, 200)} | **{gate.verdict}** | {escape(gate.message, 400)} |"
         for gate in report.gates
     ]
     return "\n".join(["| | gate | verdict | |", "| --- | --- | --- | --- |", *rows]) + (f"\n\n{said}" if said else "")

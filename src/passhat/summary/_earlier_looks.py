@@ -16,6 +16,7 @@ from passhat.facts import Manifest, TrialRecord, digest
 from passhat.records import RecordError, RunReader, list_runs
 from passhat.suite import Gate
 from passhat.summary._summarize import summarize
+from passhat.summary._task_gates import EVERY, NONE
 
 
 def same_code(run: Manifest) -> tuple[str, ...] | None:
@@ -90,10 +91,12 @@ class EarlierLooks:
         """Which look at the gate this run is: 1 for the first."""
         gate = Gate.parse(gate) if isinstance(gate, str) else gate
         looks = 1
-        for path, manifest in self._same(whole=task is None):
+        for path, run in self._same(whole=task is None):
+            manifest = msgspec.structs.replace(run, task_gates=())
             if arm is not None and arm not in manifest.arms:
                 continue
             records = self._read(path)
+            manifest = msgspec.structs.replace(manifest, task_gates=())  # this gate alone is asked about
             ended = manifest.state == "finished"
             if not ended and all(record.passed is None for record in records):
                 continue  # nothing was seen of it
@@ -121,7 +124,10 @@ class EarlierLooks:
 
     def of(self, gates: Iterable[Gate | str], *, arm: str | None = None) -> dict[str, int]:
         """Which look this run is at each of its gates, by the gate's text."""
-        return {str(gate): self.at(gate, arm=arm) for gate in _parsed(gates)}
+        side = self._run.main_arm if arm is None else arm
+        own = [each for each in self._run.task_gates if each.arm == side and each.gate not in (EVERY, NONE)]
+        found = {str(gate): self.at(gate, arm=arm) for gate in _parsed(gates)}
+        return found | {each.key: self.at(each.gate, task=each.task, arm=each.arm) for each in own}
 
     def _same(self, *, whole: bool) -> Sequence[tuple[Path, Manifest]]:
         this = self._run

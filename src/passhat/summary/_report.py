@@ -297,6 +297,12 @@ class GateRow(msgspec.Struct, frozen=True):
     level: float
     message: str
     error: float | None = None
+    task: str = ""  # the task that it is about alone; all of them where empty
+
+    @property
+    def label(self) -> str:
+        """The gate, and the task where it is about one."""
+        return f"{self.gate} in {self.task}" if self.task else self.gate
 
 
 class Report(msgspec.Struct, frozen=True, kw_only=True):

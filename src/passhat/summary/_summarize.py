@@ -24,6 +24,7 @@ from passhat.summary._reading import reading_of
 from passhat.summary._report import MissingPolicy, Report, TrialCounts
 from passhat.summary._rows import by_split, by_tag, error_rows, grader_rates, task_row, usage_totals
 from passhat.summary._tally import Tally, TaskTally
+from passhat.summary._task_gates import TaskGates
 from passhat.summary._title import title_of
 from passhat.summary._worlds import Headline
 
@@ -81,10 +82,11 @@ def summarize(
     watch = ((label.task, label.trial) for label in labels or ())
     tally = Tally(manifest, arm=_arm(manifest, arm), policy=policy, watch=watch, open_ended=planned is not None)
     amounts = Amounts(kept_amounts(parsed), unseen=manifest.model_source == "unseen")
-    judges = JudgeTally()
+    judges, task_gates = JudgeTally(), TaskGates(manifest, tally.arm)
     for record in records:
         if tally.add(record):
             amounts.see(record)
+            task_gates.see(record)
             judges.see(record)
     tally.finish(planned)
 
@@ -107,7 +109,10 @@ def summarize(
         tampered=tampered,
     )
     verdicts = [judge.judge(gate) for gate in parsed]
-    code, why = exit_code(verdicts, parsed, headline.missing, headline.policy, undecided_fails=fails, tampered=tampered)
+    by_task = task_gates.judge(headline, looks or {}, mixed=mix_sources, tampered=tampered)
+    bearing = [*verdicts, *task_gates.deciding(by_task, undecided)]
+    lost = task_gates.loose(headline)
+    code, why = exit_code(bearing, parsed, lost, headline.policy, undecided_fails=fails, tampered=tampered)
     splits = [tally.splits[name] for name in {task.split for task in headline.tasks} if name in tally.splits]
     rows = tuple(task_row(task, headline.trials(task), level) for task in tally.tasks.values())
     in_headline = {task.task for task in headline.tasks}
@@ -137,7 +142,7 @@ def summarize(
         errors=error_rows(splits),
         usage=usage_totals(tally),
         findings=(),
-        gates=tuple(verdicts),
+        gates=(*verdicts, *by_task),
         undecided="fail" if fails else "pass",
         exit_code=int(code),
         exit_reason=why,
