@@ -7,6 +7,7 @@ import os
 import re
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -33,10 +34,17 @@ def test_coin(trial):
 """
 
 
+Call = Callable[..., subprocess.CompletedProcess[str]]
+
+
+OFF = [f"-pno:{name}" for name in ("cacheprovider", "hypothesispytest", "cov", "xdist", "randomly", "rerunfailures")]
+
+
 class Project:
     """A repository with one suite and one test of the same counts."""
 
-    def __init__(self, folder: Path, gate: str, trials: int, missed: list[int]) -> None:
+    def __init__(self, here: Call, folder: Path, gate: str, trials: int, missed: list[int]) -> None:
+        self.here = here
         self.folder = folder
         self.environ = {key: value for key, value in os.environ.items() if not key.startswith(("OPENAI_", "PASSHAT_"))}
         fields = {"gate": gate, "trials": trials, "missed": missed}
@@ -52,8 +60,8 @@ class Project:
         """Verdict and look: of `passhat run`, of the JSON of its report, of pytest."""
         python = (sys.executable, "-m")
         run = self.call(*python, "passhat", "run", "eval_coin.py", "-q", "--isolation", "inline")
-        report = self.call(*python, "passhat", "report", "last", "--json")
-        tested = self.call(*python, "pytest", "-q", "-p", "no:cacheprovider", "test_coin.py", "--junitxml=j.xml")
+        report = self.here("report", "last", "--json")
+        tested = self.call(*python, "pytest", "-q", *OFF, "test_coin.py", "--junitxml=j.xml")
         (row,) = json.loads(report.stdout)["gates"]
         code = {0: "met", 1: "not met", 4: "undecided"}[run.returncode]
         found = re.search(r'name="verdict" value="([^"]+)"', (self.folder / "j.xml").read_text())
@@ -77,9 +85,9 @@ def _look(text: str) -> int:
     ],
 )
 def test_command_line_json_and_pytest_say_the_same_of_the_same_counts(
-    tmp_path: Path, gate: str, trials: int, missed: list[int], first: str, second: str
+    here: Call, tmp_path: Path, gate: str, trials: int, missed: list[int], first: str, second: str
 ) -> None:
-    project = Project(tmp_path, gate, trials, missed)
+    project = Project(here, tmp_path, gate, trials, missed)
     assert set(project.said()) == {(first, 1)}
     again = project.said()
     look = 1 if first == "met" else 2
@@ -89,8 +97,8 @@ def test_command_line_json_and_pytest_say_the_same_of_the_same_counts(
         assert {said for _, said in again} == {2}
 
 
-def test_a_percentile_that_the_trials_cannot_bound_is_refused_by_both(tmp_path: Path) -> None:
-    project = Project(tmp_path, "p95 dollars <= 0.05", 58, [])
+def test_a_percentile_that_the_trials_cannot_bound_is_refused_by_both(here: Call, tmp_path: Path) -> None:
+    project = Project(here, tmp_path, "p95 seconds <= 30", 58, [])
     for words in (("passhat", "run", "eval_coin.py", "--isolation", "inline"), ("pytest", "test_coin.py")):
         done = project.call(sys.executable, "-m", *words)
         said = " ".join(f"{done.stdout} {done.stderr}".split())
