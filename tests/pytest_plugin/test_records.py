@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from passhat.cli import main
 from passhat.comparing import compare
 from passhat.facts import TaskCount
 from passhat.records import RunReader, list_runs
@@ -106,3 +107,18 @@ def test_a_session_that_was_broken_off_lacks_what_it_meant_to_run(pytester: pyte
     assert reader.manifest.state == "interrupted"
     assert [(row.n, row.missing) for row in report.by_task] == [(1, 2), (0, 8)]
     assert report.exit_code == 3
+
+
+def test_a_session_is_resumed_by_running_pytest_again_and_a_report_says_no_double_that_none_was(
+    pytester: pytest.Pytester, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pytester.makepyfile(test_it=UNEVEN)
+    assert "a double answered" not in pytester.runpytest("-p", "no:xdist").stdout.str()
+    capsys.readouterr()
+    root = ["--root", str(pytester.path / ".passhat")]
+    with pytest.raises(SystemExit, match="2"):
+        main(["resume", "last", *root])
+    assert "is a session of pytest, which no suite goes on with: run pytest again" in capsys.readouterr().err
+    with pytest.raises(SystemExit):
+        main(["report", "last", *root])
+    assert "which model answered was not seen" in capsys.readouterr().out

@@ -144,7 +144,7 @@ def test_a_fixture_of_the_module_that_fails_at_its_end_is_an_error_of_the_verdic
     )
     result = pytester.runpytest("-rE", *mode)
     result.assert_outcomes(passed=2, errors=1)  # no trial and no other test is the worse for it
-    result.stdout.fnmatch_lines(["*2 of 2 trials passed*", "ERROR *::test_it - OSError: did not stop*"])
+    result.stdout.fnmatch_lines(["*ERROR at teardown of test_it*", "*OSError: did not stop", "*2 of 2 trials passed*"])
     record = next(iter(last_run(pytester).trials()))
     assert record.notes == ("all trials of the case share these fixtures: server",)
 

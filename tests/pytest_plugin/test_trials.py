@@ -250,11 +250,19 @@ def test_a_failed_subtest_fails_its_trial_and_not_the_session(pytester: pytest.P
         def test_it(subtests, request):
             with subtests.test("one"):
                 assert request.node.callspec.params["_passhat_trial"] != 1
+
+        @pytest.mark.trials(2, simulated=True)
+        def test_shows(subtests):
+            with subtests.test("one"):
+                left, right = 1, 2
+                assert left == right
         """
     )
     result = pytester.runpytest()
-    assert result.ret == 0
-    result.stdout.fnmatch_lines(["*3 of 4 trials passed*"])
+    result.stdout.fnmatch_lines(
+        ["*test_shows*", "*2 x subtest: assert 1 == 2", "*--- trial 1 *", ">*assert left == right", "E*assert 1 == 2"]
+    )
+    result.stdout.fnmatch_lines(["*test_it  3 of 4 trials passed*"])
 
 
 def test_async_tests_fail_as_often_as_they_fail(pytester: pytest.Pytester) -> None:

@@ -34,6 +34,8 @@ def found_everywhere(paths: Iterable[str]) -> list[FoundSuite]:
 
 def suite_of(manifest: Manifest, path: str | None, root: Path, run: Path) -> Suite:
     """The suite of a run that is in the folder ``run``: where the run found it, or at a path."""
+    if manifest.source_file is None and manifest.suite.startswith("pytest "):
+        raise NoSuite(f"{manifest.run_id} is a session of pytest, which no suite goes on with: run pytest again")
     place = path or manifest.source_file
     if place is None:
         raise NoSuite(
