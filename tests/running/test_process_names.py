@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
 import sys
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
@@ -64,3 +67,22 @@ def test_a_name_that_is_not_utf_8_is_told_kept_and_judged_again(
     ((suite, *_),) = discover(run.path.parent.parent.parent / "eval_here.py")
     found = regrade(run.path, suite)
     assert (found.judged, found.not_judged, found.flips) == (1, (), ())
+
+
+@pytest.mark.parametrize("what", ["a passed variable", "the suite's folder"])
+def test_what_no_trial_can_be_told_is_refused_in_words(tmp_path: Path, what: str) -> None:
+    folder = tmp_path
+    if what == "the suite's folder":
+        folder = Path(os.fsdecode(os.fsencode(tmp_path) + b"/\xe9"))
+        folder.mkdir()
+    (folder / "eval_odd.py").write_text(
+        "from passhat import Suite, Task\n"
+        "tells = lambda trial: True\n"
+        'suite = Suite("odd", tasks=[Task("one")], agent=lambda trial: 1, graders=[tells], pass_env=["ODD"])\n'
+    )
+    environ: dict[bytes, bytes] = {**os.environb, b"ODD": b"\xe9" if what == "a passed variable" else b"e"}
+    command = [sys.executable, "-m", "passhat", "run", "."]
+    done = subprocess.run(command, cwd=folder, env=environ, capture_output=True, text=True, check=False, timeout=60)
+    assert (done.returncode, "isn't UTF-8" in done.stderr, "--isolation inline" in done.stderr) == (2, True, True), (
+        done.stderr
+    )

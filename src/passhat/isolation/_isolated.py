@@ -7,6 +7,7 @@ import contextlib
 import os
 import secrets
 import sys
+import tempfile
 import time
 from collections.abc import Mapping
 from types import TracebackType
@@ -14,7 +15,7 @@ from typing import Any, Literal, Self
 
 import msgspec
 
-from passhat.facts import ErrorInfo
+from passhat.facts import ErrorInfo, name_in_text
 from passhat.isolation._capabilities import IsolationError, IsolationUnavailable, capabilities
 from passhat.isolation._config import ServerConfig, ServerReady
 from passhat.isolation._contract import Ended, Job, ProcessLimits
@@ -140,6 +141,7 @@ class ForkServer:
                 f"process isolation needs Linux or macOS, and this is {able.platform}: use --isolation inline, "
                 "or run passhat in WSL or in a container"
             )
+        self._check_texts()
         self._scratch = make_scratch()
         try:
             if self._spec.mode == "portable" or able.containment != "proved":
@@ -186,6 +188,22 @@ class ForkServer:
             with contextlib.suppress(OSError):
                 await asyncio.to_thread(remove_tree, self._scratch)
             self._scratch = None
+
+    def _check_texts(self) -> None:
+        """Refuse what no message to another process can hold."""
+        entry = [] if self._spec.entry_file is None else [os.fspath(self._spec.entry_file)]
+        path = sys.path if self._spec.sys_path is None else self._spec.sys_path
+        places = [*entry, *path, tempfile.gettempdir()]
+        given = [("the path", place) for place in places]
+        given += [(f"{name}=", value) for name, value in self._spec.environ.items()]
+        for what, text in given:
+            try:
+                text.encode()
+            except UnicodeEncodeError:
+                raise IsolationError(
+                    f"{what} {name_in_text(text)!r} isn't UTF-8, and can't be told to the process of a trial: rename "
+                    "it, leave it out, or use --isolation inline"
+                ) from None
 
     # ---- starting
 
