@@ -56,3 +56,18 @@ def test_what_a_run_does_not_have_is_named(show: Show, words: tuple[str, ...], s
     code, out, error = show(*words)
     assert (code, out) == (2, "")
     assert said in error
+
+
+def test_a_table_has_nothing_to_show_and_one_arm_nothing_to_be_compared_with(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    table = tmp_path / "table.csv"
+    table.write_text("task,passed\na,1\n")
+    for words, said in (
+        (["show", str(table)], f"passhat report {table} reads it"),
+        (["compare", "last::terse"], "passhat compare last::BASE last::terse two of them"),
+    ):
+        with pytest.raises(SystemExit) as left:
+            main(words)
+        assert left.value.code == 2
+        assert said in capsys.readouterr().err

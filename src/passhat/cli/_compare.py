@@ -123,6 +123,12 @@ def show_arms(run: Path, judging: Judging) -> None:
 
 
 def _by_arm(side: str, given: dict[str, Any]) -> tuple[list[str], list[Report]]:
+    place, colons, arm = side.rpartition("::")
+    if colons and not Path(side).exists():
+        raise NothingToCompare(
+            f"{side} is one arm, and a comparison has two sides: passhat compare {place} compares the arms of the run, "
+            f"passhat compare {place}::BASE {place}::{arm} two of them"
+        )
     opened = _Opened.of(side, given["root"], given["missing"], given["level"])
     names = opened.arms(given["baseline"])
     return names, [opened.report(name) for name in names]

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from passhat.cli import _options as options
+from passhat.cli._report import is_table
 from passhat.cli._reports import print_json, terminal
 from passhat.facts import PasshatError
 
@@ -36,6 +37,8 @@ def command(
     """List a run's trials; with TASK those of one task; with TRIAL everything that happened in one."""
     from passhat.records import RunReader, find_run
 
+    if is_table(run):
+        raise NoSuchTrial(f"{run} is a table of outcomes: it has no transcripts to show. passhat report {run} reads it")
     reader = RunReader(find_run(run, root))
     found = list(_matching(reader, task, trial, arm))
     if not found:

@@ -3,14 +3,24 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Sequence
 
 from passhat.reporting._blocks import BAD, DIM, GOOD, STRONG, WARN, Page
 from passhat.reporting._findings import SIGNS
 from passhat.reporting._tables import worst_first
 from passhat.reporting._text import clean
-from passhat.summary import Report
+from passhat.summary import GateRow, Report
 
 _VERDICT = {"met": ("✓", GOOD), "not met": ("✗", BAD), "undecided": ("?", WARN), "incomplete": ("!", BAD)}
+
+
+_LISTED = 12  # of gates of single tasks that are met, so many are listed
+
+
+def _listed(gates: Sequence[GateRow]) -> list[GateRow]:
+    """The gates to show: all that are of the whole run or aren't met, and the first of the others."""
+    quiet = [gate for gate in gates if gate.task and gate.verdict == "met"][_LISTED:]
+    return [gate for gate in gates if gate not in quiet]
 
 
 def conclusions(page: Page, report: Report, run: str | None) -> None:
@@ -22,10 +32,12 @@ def conclusions(page: Page, report: Report, run: str | None) -> None:
             page.bullet(sign, style, (clean(finding.message, 800), DIM if finding.severity == "note" else ""))
     if report.gates:
         page.heading("Gates")
-        for gate in report.gates:
+        for gate in _listed(report.gates):
             sign, style = _VERDICT[gate.verdict]
             page.bullet(sign, style, (clean(gate.label, 200), STRONG), "  ", (gate.verdict, style))
             page.line((clean(gate.message, 400), DIM), indent=4)
+        if (more := len(report.gates) - len(_listed(report.gates))) > 0:
+            page.line((f"… and {more} more, all met", DIM), indent=2)
     if outcome := outcome_of(report):
         page.gap()
         page.line(outcome)
