@@ -123,7 +123,7 @@ def test_a_killed_worker_leaves_the_case_incomplete_and_the_rest_goes_on(pyteste
     assert sorted(statuses) == sorted([Status.COMPLETED] * 3 + [Status.INTERRUPTED])
 
 
-@pytest.mark.parametrize("mode", [["-p", "no:xdist"], ["-n", "1"], ["-n", "1", "--dist", "loadscope"]], ids=" ".join)
+@pytest.mark.parametrize("mode", [["-p", "no:xdist"], ["-n", "2"], ["-n", "2", "--dist", "loadscope"]], ids=" ".join)
 def test_a_fixture_of_the_module_that_fails_at_its_end_is_an_error_of_the_verdict(
     pytester: pytest.Pytester, mode: list[str]
 ) -> None:
@@ -143,7 +143,9 @@ def test_a_fixture_of_the_module_that_fails_at_its_end_is_an_error_of_the_verdic
         test_other="def test_other(): pass",
     )
     result = pytester.runpytest("-rE", *mode)
-    result.assert_outcomes(passed=2, errors=1)  # no trial and no other test is the worse for it
+    outcomes = result.parseoutcomes()
+    assert outcomes.pop("errors", outcomes.pop("error", 0)) in (1, 2)  # in each worker that had the fixture
+    assert outcomes == {"passed": 2}  # no trial and no other test is the worse for it
     result.stdout.fnmatch_lines(["*ERROR at teardown of test_it*", "*OSError: did not stop", "*2 of 2 trials passed*"])
     record = next(iter(last_run(pytester).trials()))
     assert record.notes == ("all trials of the case share these fixtures: server",)
