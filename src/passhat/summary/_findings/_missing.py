@@ -41,11 +41,13 @@ def missing_trials(evidence: Evidence) -> Iterator[Finding]:
 
 
 def stopped(evidence: Evidence) -> Iterator[Finding]:
-    """A limit of the run, or a judge that lets nobody in, is said with its reason."""
+    """The reason (a limit, a provider that lets nobody in) is said; without any verdict it is the whole news."""
     run = evidence.manifest
     if run.state == "stopped" and run.stop_reason:
         yield Finding(
-            "stopped", "warning", f"The run was stopped before its end, and can be resumed: {run.stop_reason}"
+            "stopped",
+            "warning" if evidence.report.trials.counted else "error",
+            f"The run was stopped before its end, and can be resumed: {run.stop_reason}",
         )
 
 
