@@ -54,7 +54,7 @@ def ids(path: Path) -> list[str]:
 def test_a_record_of_14_passes_proves_a_task_and_a_record_of_failures_sends_it_back(project: Path) -> None:
     places = ("eval_life.py::able", "eval_life.py::solid")
     for seed in ("1", "2"):
-        assert call(project, "run", "eval_life.py", "-q", "--seed", seed).returncode == 0
+        assert call(project, "run", "eval_life.py", "-q", "--isolation", "inline", "--seed", seed).returncode == 0
     once = call(project, "graduate", *places, "--last", "1")
     assert "14 trials, all passing, prove a task" not in once.stdout
     assert "Proved" not in once.stdout
@@ -78,10 +78,13 @@ def copied_as(run: Path, name: str, **changes: object) -> str:
 
 def test_runs_that_were_broken_off_or_stopped_early_do_not_count_and_are_named(project: Path) -> None:
     suite = "eval_life.py::able"
-    assert call(project, "run", suite, "-q", "--seed", "1", "--trials", "14").returncode == 0
+    assert call(project, "run", suite, "-q", "--isolation", "inline", "--seed", "1", "--trials", "14").returncode == 0
     (whole,) = (project / ".passhat" / "runs").iterdir()
     early = ("--stop", "when-decided", "--order", "round", "--gate", "pass@1 >= 0.1")
-    assert call(project, "run", suite, "-q", "--seed", "1", "--trials", "40", *early).returncode == 0
+    assert (
+        call(project, "run", suite, "-q", "--isolation", "inline", "--seed", "1", "--trials", "40", *early).returncode
+        == 0
+    )
     (stopped,) = (each for each in whole.parent.iterdir() if each != whole)
     broken = copied_as(whole, "29990101T000000Z-able-0001", state="interrupted", started="2999-01-01T00:00:00+00:00")
     other = copied_as(whole, "29990102T000000Z-able-0002", model_source="mixed", started="2999-01-02T00:00:00+00:00")
@@ -101,7 +104,8 @@ def test_runs_that_were_broken_off_or_stopped_early_do_not_count_and_are_named(p
 
 def test_writing_needs_a_place_to_move_to_and_a_record(project: Path) -> None:
     assert "no run of suite 'able'" in call(project, "graduate", "eval_life.py::able").stderr
-    assert call(project, "run", "eval_life.py::able", "-q", "--trials", "1").returncode == 0
+    done = call(project, "run", "eval_life.py::able", "-q", "--trials", "1")
+    assert done.returncode == 0, done.stdout + done.stderr
     assert "--write needs the regression suite" in call(project, "graduate", "eval_life.py::able", "--write").stderr
 
 
@@ -149,7 +153,7 @@ def test_every_task_proved_is_a_saturated_suite() -> None:
 
 @pytest.mark.parametrize("write", [(), ("--write",)])
 def test_a_suite_that_is_named_twice_is_refused_and_no_line_is_lost(project: Path, write: tuple[str, ...]) -> None:
-    assert call(project, "run", "eval_life.py", "-q").returncode == 0
+    assert call(project, "run", "eval_life.py", "-q", "--isolation", "inline").returncode == 0
     before = (project / "able.jsonl").read_bytes()
     done = call(project, "graduate", "eval_life.py::able", "eval_life.py::able", *write)
     assert (done.returncode, done.stdout) == (2, "")
