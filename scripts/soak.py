@@ -89,7 +89,7 @@ class House:
         if self.path is not None:
             words = ["resume", self.path.name, "eval_soak.py", *words]
             if any(record.status.value == "environment_error" for record in RunReader(self.path).trials()):
-                words += ["--retry", "environment_error"]  # lost more often than a run tries again by itself
+                words += ["--retry", "environment_error"]  # what was lost is never tried again unasked
         else:
             words = ["run", "eval_soak.py", "--trials", str(options.trials // TASKS), "--seed", "7", *words]
         environ = {**os.environ, "TMPDIR": str(self.folder / "tmp")}
