@@ -84,6 +84,13 @@ def test_a_path_without_a_suite_is_wrong_use(passhat: Call) -> None:
     assert passhat("audit", "nowhere").returncode == 2
 
 
+def test_a_folder_without_suites_and_tests_is_named_with_what_is_looked_for(passhat: Call, folder: Path) -> None:
+    (folder / "empty").mkdir()
+    ran = passhat("audit", "empty")
+    assert ran.returncode == 2
+    assert "empty: there is neither a suite (eval_*.py) nor a test (test_*.py, *_test.py) in it" in ran.stderr
+
+
 def test_test_files_are_read_for_asserts_that_only_restate_their_script(tmp_path: Path) -> None:
     (tmp_path / "test_it.py").write_text(
         "def test_restates(faux):\n    faux.script(say('Done.'))\n    assert answer('x') == 'Done.'\n"

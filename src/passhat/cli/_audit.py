@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Literal
 import click
 
 from passhat.cli import _options as options
-from passhat.cli._found import found_everywhere
+from passhat.cli._found import NoSuite, found_everywhere
 from passhat.cli._reports import print_json, terminal
 from passhat.summary import ExitCode
 
@@ -70,6 +70,11 @@ def command(
         raise click.UsageError("--model goes with --leaks: an audit without it asks no model")
     tests = [path for path in paths if _holds(path, "test_*.py") or _holds(path, "*_test.py")]
     evals = [path for path in paths if path not in tests or _holds(path, "eval_*.py")]
+    for path in evals:
+        if Path(path).is_dir() and not _holds(path, "eval_*.py"):
+            raise NoSuite(
+                f"{path}: there is neither a suite (eval_*.py) nor a test (test_*.py, *_test.py) in it; name a file"
+            )
     restated = restated_scripts(tests)
     with entrance() as through:
         suites = found_everywhere(evals)
