@@ -22,15 +22,15 @@ def write(folder: Path, body: str) -> None:
 
 
 @pytest.mark.parametrize("level", ["nan", "0.9999999999999999", "1", "0.2"])
-def test_a_level_that_is_none_is_wrong_use_before_anything_runs(passhat: Call, folder: Path, level: str) -> None:
-    done = passhat("run", "evals", "--level", level)
+def test_a_level_that_is_none_is_wrong_use_before_anything_runs(here: Call, folder: Path, level: str) -> None:
+    done = here("run", "evals", "--level", level)
     assert done.returncode == 2
     assert "Traceback" not in done.stderr
     assert not (folder / ".passhat").exists()
 
 
-def test_a_gate_of_the_command_line_that_could_never_be_met_is_refused_too(passhat: Call, folder: Path) -> None:
-    done = passhat("run", "evals", "--gate", "pass@1 >= 0.999")
+def test_a_gate_of_the_command_line_that_could_never_be_met_is_refused_too(here: Call, folder: Path) -> None:
+    done = here("run", "evals", "--gate", "pass@1 >= 0.999")
     assert done.returncode == 2
     assert "can't be met" in done.stderr
     assert not (folder / ".passhat").exists()
@@ -70,16 +70,16 @@ def test_an_agent_without_a_provider_is_missing_and_no_failure(passhat: Call, fo
     assert "needs a key" in report["errors"][0]["example"]["reason"]
 
 
-def test_hints_name_runs_that_are_kept_elsewhere_by_their_path(passhat: Call, folder: Path) -> None:
-    done = passhat("run", "evals", "-q", "--root", "elsewhere", "--seed", "1")
+def test_hints_name_runs_that_are_kept_elsewhere_by_their_path(passhat: Call, here: Call, folder: Path) -> None:
+    done = passhat("run", "evals", "-q", "--root", "elsewhere", "--isolation", "inline")
     assert "passhat show elsewhere" in done.stdout.replace("\n      ", " ")
-    assert passhat("show", next(str(p) for p in (folder / "elsewhere" / "runs").iterdir())).returncode == 0
+    assert here("show", next(str(p) for p in (folder / "elsewhere" / "runs").iterdir())).returncode == 0
 
 
-def test_a_run_by_its_path_is_called_by_it_in_hints(passhat: Call, folder: Path) -> None:
-    passhat("run", "evals", "-q", "--root", "elsewhere", "--seed", "1")
+def test_a_run_by_its_path_is_called_by_it_in_hints(passhat: Call, here: Call, folder: Path) -> None:
+    passhat("run", "evals", "-q", "--root", "elsewhere", "--isolation", "inline")
     (path,) = (folder / "elsewhere" / "runs").iterdir()
-    assert f"passhat show elsewhere/runs/{path.name}" in " ".join(passhat("report", str(path)).stdout.split())
+    assert f"passhat show elsewhere/runs/{path.name}" in " ".join(here("report", str(path)).stdout.split())
 
 
 def test_what_follows_an_agent_that_goes_elsewhere_is_written_where_it_was_asked_for(
@@ -137,7 +137,7 @@ def test_ctrl_c_says_how_to_go_on_and_that_goes_on(folder: Path, isolation: str,
 
 
 def test_a_full_standard_output_is_no_fault_of_ours(passhat: Call, folder: Path) -> None:
-    passhat("run", "evals", "-q", "--seed", "1")
+    passhat("run", "evals", "-q", "--isolation", "inline")
     with open("/dev/full", "w") as full:
         done = subprocess.run(
             [sys.executable, "-m", "passhat", "report"],
@@ -153,6 +153,6 @@ def test_a_full_standard_output_is_no_fault_of_ours(passhat: Call, folder: Path)
 
 
 def test_a_stream_that_cannot_show_a_character_gets_its_escape(passhat: Call) -> None:
-    passhat("run", "evals", "-q", "--seed", "1")
+    passhat("run", "evals", "-q", "--isolation", "inline")
     done = passhat("report", "--json", PYTHONIOENCODING="latin-1")
     assert done.returncode == 0, done.stderr
