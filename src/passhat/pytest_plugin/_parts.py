@@ -100,8 +100,8 @@ def classify(call: pytest.CallInfo[Any], when: str) -> tuple[Kind, str, str]:
 def storable(text: str, longest: int = 20_000) -> str:
     """Text that any file, process and terminal can take; the middle of what is huge is cut out.
 
-    >>> storable("a\ud800b"), storable("x" * 50, 20)
-    ('a\\ud800b', 'xxxxx…40 characters…xxxxx')
+    >>> storable("a\\ud800b"), storable("x" * 50, 20)
+    ('a\\\\ud800b', 'xxxxx…40 characters…xxxxx')
     """
     if len(text) > longest:
         kept = longest // 4
