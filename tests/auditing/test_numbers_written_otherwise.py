@@ -46,6 +46,17 @@ def ways(words: str, **told: Any) -> set[str]:
         ("1,234,500", {"1234500"}),
         ("1234500", {"1,234,500"}),
         ("1.5 million", {"1,500,000"}),
+        ("1.5 Million", {"1,500,000"}),
+        ("2 trillion", {"2,000,000,000,000"}),
+        ("5 million dollars", {"5,000,000 dollars"}),
+        ("$5 million", set()),
+        ("€2.5 billion", set()),
+        ("$5-MILLION", set()),
+        ("USD 3 bn", set()),
+        ("$5 m", set()),
+        ("$12 per cent", set()),
+        ("CHF 12", {"CHF 12.00", "12 CHF"}),
+        ("12.00 CHF", {"12 CHF", "CHF 12.00"}),
         ("25%", {"25 %", "25 percent"}),
         ("25 percent", {"25%"}),
         ("5 km", {"5km"}),
@@ -94,6 +105,10 @@ def test_a_number_without_another_usual_spelling_is_told(words: str) -> None:
     assert restatements(f"It is {words}.", [words]).untried == (words,)
     assert restatements(f"It is {words}.", None).untried == ()
     assert restatements(f"It is {words}.", [words], known=f"about {words}").untried == ()
+
+
+def test_of_a_sign_with_a_large_word_it_is_told_that_nothing_was_tried() -> None:
+    assert restatements("It is $5 million.", "$5 million").untried == ("5",)
 
 
 def test_values_are_read_whatever_they_look_like() -> None:

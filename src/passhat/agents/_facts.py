@@ -11,6 +11,7 @@ from decimal import Decimal
 from typing import Any
 
 from passhat.agents._errors import AdapterError
+from passhat.facts import CURRENCY_CODES, CURRENCY_SIGNS
 
 
 @dataclass(frozen=True, init=False)
@@ -64,8 +65,10 @@ _WORD = re.compile(r"[^\W_]+")
 _SENTENCE = re.compile(r"[^.?!\n]+(?:[.?!](?=\w)[^.?!\n]*)*[.?!\n]*")
 _UNSPACED = re.compile(r"[\u0e00-\u0eff\u3040-\u30ff\u3400-\u9fff]")  # scripts that put no blanks between words
 _CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
-_NUMBER = re.compile(r"(?<![\w.,])\d[\d,]*(?:\.\d+)?(?!\w|[.,]\d)")
-_MONEY = re.compile(r"(?:[$€£¥]|[A-Z]{3})?\s?(\d[\d,]*(?:\.\d+)?)\s?(?:[$€£¥]|[A-Z]{3})?")
+_CODE = "|".join(CURRENCY_CODES)
+_SIGN = f"{'|'.join(map(re.escape, CURRENCY_SIGNS))}|{_CODE}"
+_NUMBER = re.compile(rf"(?<![\w.,])(?:{_CODE})?(\d[\d,]*(?:\.\d+)?)(?:{_CODE})?(?!\w|[.,]\d)")
+_MONEY = re.compile(rf"(?:{_SIGN})?\s?(\d[\d,]*(?:\.\d+)?)\s?(?:{_SIGN})?")
 _SPOKEN = re.compile(r"\s+(?:at|dot)\s+", re.IGNORECASE)
 # names and other values that are everyday words as well
 _COMMON = """

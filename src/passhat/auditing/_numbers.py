@@ -8,9 +8,12 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
-_SIGNS = {"$": ("USD", "dollars"), "€": ("EUR", "euros"), "£": ("GBP", "pounds"), "¥": ("JPY", "yen")}
-_CODES = {code: sign for sign, (code, _) in _SIGNS.items()}
-_NAMES = {word: sign for sign, (_, name) in _SIGNS.items() for word in (name, name.removesuffix("s"))}
+from passhat.facts import CURRENCY_CODES, CURRENCY_SIGNS
+
+_NAME_OF = {"$": "dollars", "€": "euros", "£": "pounds", "¥": "yen"}
+_SIGN_OF = {code: sign for sign, code in CURRENCY_SIGNS.items()}
+_NAMES = {word: sign for sign, name in _NAME_OF.items() for word in (name, name.removesuffix("s"))}
+_CURRENCIES = frozenset((*CURRENCY_SIGNS, *CURRENCY_CODES, *_NAMES))
 _SHORT = (
     "km",
     "kg",
@@ -34,7 +37,7 @@ _SHORT = (
     "V",
 )
 _TIMES = ("second", "minute", "hour", "day", "week", "month", "year")
-_LARGE = {"thousand": 10**3, "million": 10**6, "billion": 10**9}
+_LARGE = {"thousand": 10**3, "million": 10**6, "billion": 10**9, "bn": 10**9, "trillion": 10**12}
 _PERCENT = ("%", "percent", "per cent")
 _UNITS = (
     "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen "
@@ -49,9 +52,9 @@ _SPELLED_OUT = 12  # larger counts of things are usually written in digits
 _AS_WORD = {number: word for word, number in _WORDS.items()}
 
 _PLAIN = r"\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d{1,3}(?:\.\d{3})+,\d+|\d+(?:[.,]\d+)?"
-_BEFORE = "|".join([*map(re.escape, _SIGNS), *_CODES])
+_BEFORE = "|".join([*map(re.escape, CURRENCY_SIGNS), *CURRENCY_CODES])
 _AFTER = "|".join(
-    [*map(re.escape, _SIGNS), *_CODES, *_NAMES, *_SHORT, *(f"{time}s?" for time in _TIMES), *_LARGE, *_PERCENT]
+    [_BEFORE, *_NAMES, *_SHORT, *(f"{time}s?" for time in _TIMES), rf"(?i:{'|'.join(_LARGE)})", *_PERCENT]
 )
 _NUMBER = re.compile(
     rf"(?<![\w.,:/+#@-])(?<!\d )(?P<minus>[-\u2212])?(?:(?P<before>{_BEFORE})(?P<gap>\s?))?(?P<digits>{_PLAIN})"
@@ -88,7 +91,7 @@ def numbers_in(text: str) -> Iterator[Written]:
             yield Written(found[0], "", Decimal(_WORDS[found[0].lower()]), found.span())
             continue
         sign = "-" if found["minus"] else ""
-        value = Decimal(sign + _plain(found["digits"])) * _LARGE.get(found["after"] or "", 1)
+        value = Decimal(sign + _plain(found["digits"])) * _LARGE.get((found["after"] or "").lower(), 1)
         place = found["before"] or "", found["after"] or "", found["space"] or ""
         noun = _NOUN.match(text, found.end()) is not None
         yield Written(found[0], found["digits"], value, found.span(), *place, noun=noun)
@@ -115,18 +118,21 @@ def spelled(number: Written, *, wanted: bool, marks: bool) -> Iterator[str]:
     ['€1250.00', '€1,250', '1,250.00 euros']
     >>> [*spelled(next(numbers_in("25%")), wanted=True, marks=True)]
     ['25 %', '25 percent']
+    >>> [*spelled(next(numbers_in("$5 million")), wanted=True, marks=True)]
+    []
     """
     if not number.digits:
         if wanted:
             yield f"{number.value}"
         return
-    sign = number.before or number.after
+    if number.before and number.after and number.after not in _CURRENCIES:
+        return  # $5 million, $12 per cent, $5 m: more than the sign and the digits, or not one number
     minus = number.text[0] if number.text[0] in "-\u2212" else ""
-    if sign in _SIGNS or sign in _CODES or sign in _NAMES:
+    if (number.before or number.after) in _CURRENCIES:
         yield from _money(number, minus, marks=marks)
     elif number.after in _PERCENT:
         yield from _percent(number, minus)
-    elif number.after in _LARGE:
+    elif number.after.lower() in _LARGE:
         yield f"{number.value:,.0f}" if number.value == number.value.to_integral_value() else f"{number.value:,f}"
     elif number.after:
         yield from _measure(number, minus, marks=marks)
@@ -138,15 +144,16 @@ def _money(number: Written, minus: str, *, marks: bool) -> Iterator[str]:
     for digits in (*_marked(number.digits, marks=marks), *_cents(number.digits)):
         yield number.text.replace(number.digits, digits)
     mark = number.before or number.after
-    sign = mark if mark in _SIGNS else _CODES.get(mark) or _NAMES[mark]
-    name = _SIGNS[sign][1]
-    if mark in _SIGNS and number.before:
-        yield f"{minus}{number.digits} {name}"
-    elif mark in _CODES and number.before:
+    sign = _SIGN_OF.get(mark) or _NAMES.get(mark, mark)
+    if mark in CURRENCY_SIGNS and number.before:
+        yield f"{minus}{number.digits} {_NAME_OF[mark]}"
+        return
+    if mark in CURRENCY_CODES and number.before:
         yield f"{minus}{number.digits} {mark}"
+    if sign in CURRENCY_SIGNS:
         yield f"{minus}{sign}{number.digits}"
-    else:
-        yield f"{minus}{sign}{number.digits}"
+    elif number.after:
+        yield f"{sign} {minus}{number.digits}"
 
 
 def _percent(number: Written, minus: str) -> Iterator[str]:

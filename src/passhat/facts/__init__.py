@@ -4,6 +4,7 @@ Everything here is plain data: a runner in one process, a grader in another and 
 same records. Nothing in this package starts a process, opens a socket or knows a file format.
 """
 
+from passhat.facts._currencies import CURRENCY_CODES, CURRENCY_SIGNS
 from passhat.facts._durations import duration
 from passhat.facts._errors import AgentUnavailable, PasshatError, SimulatorError
 from passhat.facts._events import (
@@ -56,6 +57,8 @@ from passhat.facts._usage import Usage
 from passhat.facts._wording import count, named
 
 __all__ = [
+    "CURRENCY_CODES",
+    "CURRENCY_SIGNS",
     "FELL_BACK",
     "LONGEST_RATER",
     "NO_MODEL",
