@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import ctypes
 import errno
-import mmap
 import os
-import re
 import signal
 import socket
-import time
 from collections.abc import Callable, Iterator
 
 import msgspec
@@ -22,14 +18,10 @@ from passhat.isolation._child import Surroundings
 from passhat.isolation._contract import JobOrder
 from passhat.isolation._launching import Begun, Launcher, pipes
 from passhat.isolation._owner import Owner
-from passhat.isolation._pages import Pages, used_by
 from passhat.isolation._snapshot import ModuleKinds, Snapshot
 from passhat.isolation._spare import Spare
 from passhat.isolation._supervisor import Supervisor
 from passhat.isolation._tree import SubreaperTree
-
-PAGE = mmap.PAGESIZE
-KERNEL = tuple(int(number) for number in re.findall(r"\d+", os.uname().release)[:2])
 
 
 def children(slot: Slot) -> list[int]:
@@ -170,44 +162,3 @@ def test_one_that_cannot_be_forked_leaves_no_descriptor(monkeypatch: pytest.Monk
     with pytest.raises(BlockingIOError):
         Spare(Surroundings(Snapshot(), ModuleKinds()))
     assert os.listdir("/proc/self/fd") == before
-
-
-def exclusive(pid: int, start: int, count: int) -> list[bool]:
-    """Which of the pages from ``start`` on the process has for itself."""
-    written, _ = used_by(pid)
-    return [any(a <= start + n * PAGE < a + size for a, size in written) for n in range(count)]
-
-
-def fork_that_touches(pages: Pages) -> tuple[int, Callable[[], None]]:
-    told, tell = os.pipe()
-    pid = os.fork()
-    if pid == 0:
-        try:
-            pages.touch()
-            os.write(tell, b"1")
-            time.sleep(600)
-        finally:
-            os._exit(0)
-    os.read(told, 1)
-
-    def end() -> None:
-        os.kill(pid, signal.SIGKILL)
-        os.waitpid(pid, 0)
-        os.close(told)
-        os.close(tell)
-
-    return pid, end
-
-
-@pytest.mark.skipif(KERNEL < (6, 13), reason="process_madvise can't do this to its own process before Linux 6.13")
-def test_pages_are_copied_ahead_as_far_as_they_are_there() -> None:
-    with mmap.mmap(-1, 8 * PAGE, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS) as memory:
-        memory[:] = b"x" * len(memory)
-        here = ctypes.c_char.from_buffer(memory)
-        start = ctypes.addressof(here)
-        del here
-        pid, end = fork_that_touches(Pages([(start + PAGE, 2 * PAGE), (PAGE, PAGE), (start + 5 * PAGE, PAGE)]))
-        try:
-            assert exclusive(pid, start, 8) == [False, True, True, False, False, True, False, False]
-        finally:
-            end()

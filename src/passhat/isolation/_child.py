@@ -19,7 +19,6 @@ from passhat.isolation import _landlock, _linux
 from passhat.isolation._contract import JobOrder
 from passhat.isolation._environ import home_environ, make_home
 from passhat.isolation._launching import Ends
-from passhat.isolation._pages import Pages
 from passhat.isolation._seeding import reseed
 from passhat.isolation._snapshot import ModuleKinds, Snapshot, last_module
 
@@ -32,8 +31,7 @@ _INTERRUPT = int(signal.SIGINT)
 
 class Surroundings:
     """What a job's process inherits from its server: the user's code, changes that imports made to the environment,
-    the limit on the user's processes (a backstop to counting; None for root, whom the kernel doesn't limit), and the
-    memory that every job touches."""
+    and the limit on the user's processes (a backstop to counting; None for root, whom the kernel doesn't limit)."""
 
     def __init__(
         self,
@@ -46,7 +44,6 @@ class Surroundings:
         self.kinds = kinds
         self.overlay = dict(overlay or {})
         self.user_processes = user_processes
-        self.pages: dict[str, Pages] = {}  # by the entries of jobs
 
     def environ(self, order: JobOrder) -> dict[str, str]:
         """The complete environment of the job: what its order says wins over what an import did."""
@@ -195,11 +192,6 @@ class ForkedStage:
         settle_limits(self._surroundings)
         forget()
         self._surroundings.snapshot.install()
-
-    def touch(self, entry: str) -> None:
-        """Have the memory ready that a job with this entry writes to."""
-        if entry in self._surroundings.pages:
-            self._surroundings.pages[entry].touch()
 
     def prepare(self, order: JobOrder) -> None:
         take_environ(self._surroundings.environ(order))

@@ -33,4 +33,3 @@ class ServerReady(msgspec.Struct, frozen=True, kw_only=True):
     left_out: dict[str, str] = {}
     dirty: tuple[str, ...] = ()
     overlay: dict[str, str | None] = {}
-    rehearsed: dict[str, int] = {}  # by the entries of jobs, how many pages of memory they find copied

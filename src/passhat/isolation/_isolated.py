@@ -73,8 +73,7 @@ class ServerReport(msgspec.Struct, frozen=True, kw_only=True):
 
     ``files`` maps the user's files in the snapshot to their SHA-256. ``left_out`` are the installed packages that each
     job imports anew, with the reason; ``unreadable`` user modules without Python source. ``containment`` and ``guard``
-    are for the manifest. ``rehearsed`` has, by the entries of jobs that ``warm_up`` named, how many pages of memory
-    each such job finds copied. ``probe_seconds`` is how long a fresh import takes, ``start_seconds`` the whole start.
+    are for the manifest. ``probe_seconds`` is how long a fresh import takes, ``start_seconds`` the whole start.
     """
 
     mode: Literal["process", "spawn"]
@@ -86,7 +85,6 @@ class ServerReport(msgspec.Struct, frozen=True, kw_only=True):
     unreadable: tuple[str, ...] = ()
     hazards: tuple[str, ...] = ()
     modules: int = 0
-    rehearsed: dict[str, int] = {}
     probe_seconds: float = 0.0
     start_seconds: float = 0.0
 
@@ -222,12 +220,7 @@ class ForkServer:
             ready, reason = await self._start_warm(seen)
             if not reason:
                 return msgspec.structs.replace(
-                    report,
-                    mode="process",
-                    reason="",
-                    left_out=ready.left_out,
-                    modules=ready.modules,
-                    rehearsed=ready.rehearsed,
+                    report, mode="process", reason="", left_out=ready.left_out, modules=ready.modules
                 )
             if self._spec.mode == "fork":
                 raise IsolationError(f"a warm server can't be forked: {reason}; use mode='auto' or 'spawn'")

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import gc
+import importlib
 import os
 import select
 import signal
@@ -20,7 +21,6 @@ import msgspec
 from passhat.isolation import _child, _landlock, _linux, _load
 from passhat.isolation._config import ServerConfig, ServerReady
 from passhat.isolation._frames import Framing, Kind
-from passhat.isolation._learning import learn, warm_up
 from passhat.isolation._owner import Owner
 from passhat.isolation._preload import Preloader
 from passhat.isolation._snapshot import ModuleKinds, Snapshot
@@ -62,18 +62,16 @@ class Server:
         else:
             left_out = preloader.import_all()
         overlay = _changes(before, dict(os.environ), set(config.sentinels))
+        if config.warm_up:
+            module, _, function = config.warm_up.partition(":")
+            getattr(importlib.import_module(module), function)(config.scratch)
         snapshot = Snapshot(config.user)
-        known = self._surroundings = _child.Surroundings(snapshot, kinds, overlay, _user_processes(config.slots))
-        rehearsal = warm_up(config.warm_up, config.scratch) if config.warm_up else None
+        self._surroundings = _child.Surroundings(snapshot, kinds, overlay, _user_processes(config.slots))
         dirty = preloader.state() if config.mode == "fork" else []
         gc.collect()
         gc.disable()
         gc.freeze()
-        if rehearsal is not None:
-            learn(rehearsal, known, self._tree)
-        rehearsed = {entry: pages.count for entry, pages in known.pages.items()}
-        modules = len(sys.modules)
-        return ServerReady(modules=modules, left_out=left_out, dirty=tuple(dirty), overlay=overlay, rehearsed=rehearsed)
+        return ServerReady(modules=len(sys.modules), left_out=left_out, dirty=tuple(dirty), overlay=overlay)
 
     def _sweep(self) -> None:
         self._tree.kill_all()

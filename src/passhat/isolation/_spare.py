@@ -1,8 +1,7 @@
 """A spare: the next job's process, forked before its order comes.
 
-Forking, leaving what belongs to the supervisor, and copying the memory that every job writes to is most of what a small
-job costs. A supervisor does that for its next job while it has nothing to do; when the order comes, it only has to be
-handed over.
+Forking, and leaving what belongs to the supervisor, is a good part of what a small job costs. A supervisor does that
+for its next job while it has nothing to do; when the order comes, it only has to be handed over.
 
 A spare runs none of the user's code until then. It exists only while the supervisor has no job: it is forked when the
 last job's tree is proved gone, and becomes the first process of the next one. So the proof stays what it is. It dies
@@ -14,7 +13,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import select
 import signal
 import tempfile
 from typing import NoReturn
@@ -37,14 +35,13 @@ def _nameless_file() -> int:
 
 
 class Spare:
-    """A forked process that waits for its order. To be made and used by a process that has no other child. ``entry`` is
-    what it will likely be asked for.
+    """A forked process that waits for its order. To be made and used by a process that has no other child.
 
     The order goes through a file without a name, whatever its size, so that nobody has to wait for a reader; a byte in
     a pipe says that it is there. The first byte of the file is the answer: that it was taken.
     """
 
-    def __init__(self, surroundings: _child.Surroundings, entry: str = "") -> None:
+    def __init__(self, surroundings: _child.Surroundings) -> None:
         self.readers, writers = pipes()
         self._order = self._tell = told = -1
         parent = os.getpid()
@@ -53,7 +50,7 @@ class Spare:
             told, self._tell = os.pipe2(os.O_CLOEXEC)
             self.pid = os.fork()
             if self.pid == 0:
-                _become_spare(writers, self._order, told, parent, surroundings, entry)
+                _become_spare(writers, self._order, told, parent, surroundings)
         except OSError:
             self.readers.close()
             self.close()
@@ -87,15 +84,11 @@ class Spare:
         self._order = self._tell = -1
 
 
-def _become_spare(
-    ends: Ends, order: int, told: int, parent: int, surroundings: _child.Surroundings, entry: str
-) -> NoReturn:
+def _become_spare(ends: Ends, order: int, told: int, parent: int, surroundings: _child.Surroundings) -> NoReturn:
     try:
         number = _child.detach(ends, parent, keep=(order, told))
         stage = _child.ForkedStage(surroundings)
         stage.foresee()
-        if not select.select([told], [], [], 0)[0]:  # there is time
-            stage.touch(entry)
         size = os.read(told, 20)
         if size:
             content = os.pread(order, int(size), len(_TAKEN))
@@ -118,11 +111,10 @@ class Forking(Launcher):
         self._spare: Spare | None = None
         self._last: Spare | None = None
         self._environ: dict[str, str] | None = None
-        self._entry = next(iter(surroundings.pages), "")
 
     def __call__(self, order: JobOrder) -> Begun:
         self._forget_last()
-        self._environ, self._entry = self._surroundings.environ(order), order.entry
+        self._environ = self._surroundings.environ(order)
         spare, self._spare = self._spare, None
         for _ in range(2):
             self._last = spare = spare or self._fork()
@@ -157,7 +149,7 @@ class Forking(Launcher):
     def _fork(self) -> Spare:
         if self._environ is not None:  # jobs differ little in it: in a fresh fork each change costs pages
             _child.take_environ(self._environ)
-        return Spare(self._surroundings, self._entry)
+        return Spare(self._surroundings)
 
     def _discard(self, spare: Spare) -> None:
         spare.readers.close()

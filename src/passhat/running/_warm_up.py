@@ -16,10 +16,6 @@ import msgspec
 
 from passhat.facts import Status, Task, Transcript, Usage
 from passhat.graders.judge import rehearse
-from passhat.isolation import Job
-from passhat.isolation._learning import Rehearsal
-from passhat.isolation._snapshot import UserModule
-from passhat.running import _process_child
 from passhat.running._process_child import act, grade
 from passhat.running._process_orders import ActOrder, GradeOrder, SuiteAddress
 from passhat.trial import ModelAccess
@@ -49,39 +45,27 @@ class _Silent:
         """Nobody holds a clock."""
 
 
-def warm_up(place: str) -> Rehearsal:
+def warm_up(place: str) -> None:
     """Try and grade a trial that does nothing, several times; leaves no module, path or variable behind.
 
-    It works in ``place``, and returns how to do the same once more in processes of their own.
+    It works in a directory in ``place``, which a later start of passhat removes if this process is killed meanwhile.
     """
     modules, path, temporary = set(sys.modules), list(sys.path), tempfile.tempdir
-    file, workspace = os.path.join(place, "eval_warm.py"), os.path.join(place, "workspace")
-    acting, grading = _orders(SuiteAddress(file, "warm"), workspace)
     try:
-        with open(file, "w", encoding="utf-8") as suite:
-            suite.write(_SUITE)
-        for _ in range(_ROUNDS):
-            contextvars.Context().run(_once, acting, grading)
-            for name in [name for name in sys.modules if name not in modules and name.endswith("eval_warm")]:
-                del sys.modules[name]
+        with tempfile.TemporaryDirectory(dir=place or None) as folder:
+            file = os.path.join(folder, "eval_warm.py")
+            with open(file, "w", encoding="utf-8") as suite:
+                suite.write(_SUITE)
+            for _ in range(_ROUNDS):
+                contextvars.Context().run(_once, SuiteAddress(file, "warm"), os.path.join(folder, "workspace"))
+                for name in [name for name in sys.modules if name not in modules and name.endswith("eval_warm")]:
+                    del sys.modules[name]
         rehearse()  # where judges are asked, their clients are loaded
     finally:
         sys.path[:], tempfile.tempdir = path, temporary
-    home, cwd = os.path.join(place, "home"), os.path.join(place, "cwd")
-    module = _process_child.__name__
-    jobs = [
-        Job(entry=f"{module}:{entry.__name__}", payload=order, environ=dict(os.environ), home=home, cwd=cwd)
-        for entry, order in ((act, acting), (grade, grading))
-    ]
-    return Rehearsal(jobs=tuple(jobs), user=UserModule("", file, _SUITE, package=False), place=place)
 
 
-def _once(acting: ActOrder, grading: GradeOrder) -> None:
-    act(msgspec.json.decode(msgspec.json.encode(acting)), _Silent())
-    grade(msgspec.json.decode(msgspec.json.encode(grading)), _Silent())
-
-
-def _orders(suite: SuiteAddress, workspace: str) -> tuple[ActOrder, GradeOrder]:
+def _once(suite: SuiteAddress, workspace: str) -> None:
     acting = ActOrder(
         suite=suite,
         arm="",
@@ -116,4 +100,5 @@ def _orders(suite: SuiteAddress, workspace: str) -> tuple[ActOrder, GradeOrder]:
         template=None,
         before=None,
     )
-    return acting, grading
+    for entry, order in ((act, acting), (grade, grading)):
+        entry(msgspec.json.decode(msgspec.json.encode(order)), _Silent())
