@@ -178,6 +178,23 @@ def test_two_facts_after_a_question_that_names_none_are_both_told() -> None:
     assert broken == "it told the facts 'passport_number', 'bookingCode' before it was asked for them"
 
 
+@pytest.mark.parametrize(
+    ("said", "asks"),
+    [
+        ("I can cancel the order today.", False),
+        ("When the order arrives, you may keep it.", False),
+        ("The name on the order is right.", False),
+        ("Which order can I cancel?", True),
+        ("Name your order.", True),
+        ("Please read out the order.", True),
+    ],
+)
+@pytest.mark.parametrize("asked", [("order",), ()])
+def test_a_statement_asks_for_nothing_whatever_it_can_or_may(said: str, asks: bool, asked: tuple[str, ...]) -> None:
+    broken = role_break("It's A-1042.", [Message("assistant", said)], [Fact("order", "A-1042", asked=asked)])
+    assert (broken is None) is asks
+
+
 def test_phrases_that_are_given_are_the_only_ones_that_ask() -> None:
     fact = Fact("city", "Lisbon", asked=("home town",))
     assert role_break("Lisbon", [Message("assistant", "What's your home-town?")], [fact]) is None

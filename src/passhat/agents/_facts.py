@@ -102,10 +102,9 @@ _ALIKE = tuple(
         "time|when|what time",
     )
 )
-_REQUESTS = {
-    *("please", "provide", "need", "require", "tell", "give", "share", "confirm", "send", "enter", "state", "specify"),
-    *("what", "which", "who", "when", "where", "how", "could", "can", "may", "must", "name"),
-}
+_REQUESTS = frozenset(
+    ("please", "provide", "need", "require", "tell", "give", "share", "confirm", "send", "enter", "state", "specify")
+)
 _WANTS = re.compile(
     r"\b(please|kindly)( \w+)? (confirm|enter|give|name|provide|read|say|send|share|specify|state|tell|type|write)\b"
     r"|\b(need|require|want|send|give|tell|read|name)( me| us)? (your|the|who|what|which|when|where|how)\b",
@@ -217,7 +216,9 @@ def asks_vaguely(reply: str, facts: Iterable[Fact]) -> bool:
 
 def _requests(sentence: str) -> bool:
     plain = unicodedata.normalize("NFKC", sentence)
-    return "?" in plain or bool(_REQUESTS & set(words(plain))) or bool(_UNSPACED.search(plain))
+    found = words(plain)
+    naming = found[:1] == ["name"]  # a verb there only
+    return "?" in plain or naming or not _REQUESTS.isdisjoint(found) or bool(_UNSPACED.search(plain))
 
 
 def _meant(sentence: str, facts: Sequence[Fact]) -> set[str]:
