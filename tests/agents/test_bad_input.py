@@ -143,10 +143,15 @@ def test_a_reload_in_a_tasks_input_is_refused_before_anything_is_said(bare: Make
 @pytest.mark.parametrize(
     ("argument", "message"),
     [
-        ("{nope}", "there is no place {nope}: the places are {here}, {workspace}, {input}"),
+        (
+            "{hree}",
+            "there is no place {hree}; did you mean {here}? For braces that are meant, put blanks inside: { hree }",
+        ),
         ("{Here}/agent.sh", "did you mean {here}?"),
+        ("{wrkspace}", "did you mean {workspace}?"),
+        ("--in={wrkspce}", "did you mean {workspace}?"),
         ("run in {workspaces} now", "did you mean {workspace}?"),
-        ("--file={port}", "there is no place {port}"),
+        ("{nput}", "did you mean {input}?"),
     ],
 )
 def test_a_misspelt_place_is_refused(argument: str, message: str) -> None:
@@ -156,7 +161,11 @@ def test_a_misspelt_place_is_refused(argument: str, message: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "argument", ["{}", '{"a": 1}', "${HOME}", "${x}/y", "{ nope }", "{print $1}", "*.{js,ts}", "{{x}}"]
+    "argument",
+    [
+        *("{}", '{"a": 1}', "${HOME}", "${x}/y", "{ nope }", "{print $1}", "*.{js,ts}", "{{x}}"),
+        *("{name}", "{print}", "--file={port}", "{space}", "{output}", "{user}", "{ hree }"),
+    ],
 )
 def test_braces_of_other_programs_stay(argument: str) -> None:
     assert Command(["echo", argument]).args == ("echo", argument)

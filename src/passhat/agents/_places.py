@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import os
 import re
 from collections.abc import Collection, Mapping, Sequence
@@ -14,6 +13,8 @@ from passhat.facts import canonical_json
 from passhat.isolation._environ import trial_environ
 from passhat.suite._where import calling_file
 from passhat.trial import CLEARED, Trial
+
+_LONG = 6  # letters, from which two wrong ones are still a slip of the same name
 
 
 def folder_here(here: str | os.PathLike[str] | None) -> Path:
@@ -101,7 +102,7 @@ def variables(value: Mapping[str, str] | None, field: str) -> dict[str, str]:
 
 
 def arguments(value: Sequence[str | os.PathLike[str]], field: str, places: Sequence[str]) -> tuple[str, ...]:
-    """A checked command line, in which only the named places stand."""
+    """A checked command line, in which none of the places is misspelt."""
     if isinstance(value, str | bytes):
         raise AdapterError(f"{field}={value!r}: must be a list of arguments; for a shell: ['sh', '-c', {value!r}]")
     given = list(value) if isinstance(value, Sequence) else [value]
@@ -114,24 +115,43 @@ def arguments(value: Sequence[str | os.PathLike[str]], field: str, places: Seque
 
 
 def no_other_places(text: str, field: str, places: Sequence[str]) -> None:
-    """Refuse a place that isn't there, most likely misspelt.
+    """Refuse a place that is most likely misspelt: one letter off, or two where the name is long.
 
-    In an argument with blanks, which may be a program (awk, jq) or a text, only what looks like one of the places.
+    Whatever else stands in braces may be meant for the program (awk, jq) and stays.
 
-    >>> no_other_places("print {sum}", "args", ["here"]); no_other_places("${HOME}", "args", ["here"])
+    >>> no_other_places("{name}", "args", ["here"]); no_other_places("${HOME}", "args", ["here"])
     >>> no_other_places("{heer}/agent.sh", "args", ["here"])
     Traceback (most recent call last):
         ...
-    passhat.agents._errors.AdapterError: args: '{heer}/agent.sh': there is no place {heer}; did you mean {here}?
+    passhat.agents._errors.AdapterError: args: '{heer}/agent.sh': there is no place {heer}; did you mean {here}? For \
+braces that are meant, put blanks inside: { heer }
     """
     for name in re.findall(r"(?<![${])\{([A-Za-z_]\w*)\}", text):
-        near = difflib.get_close_matches(name.lower(), places, n=1, cutoff=0.7)
-        if name in places or (not near and re.search(r"\s", text)):
-            continue
-        known = ", ".join(f"{{{each}}}" for each in places)
-        hint = f"; did you mean {{{near[0]}}}?" if near else f": the places are {known}"
-        meant = "" if near else f"; for braces that are meant, put blanks inside: {{ {name} }}"
-        raise AdapterError(f"{field}: {text!r:.100}: there is no place {{{name}}}{hint}{meant}")
+        near = [each for each in places if _edits(name.lower(), each) <= (1 if len(each) < _LONG else 2)]
+        if near and name not in places:
+            raise AdapterError(
+                f"{field}: {text!r:.100}: there is no place {{{name}}}; did you mean {{{near[0]}}}? "
+                f"For braces that are meant, put blanks inside: {{ {name} }}"
+            )
+
+
+def _edits(one: str, other: str) -> int:
+    """How many letters to add, leave out, replace or swap with their neighbour make one word of the other.
+
+    This is the optimal string alignment distance, in which no letter is edited twice.
+
+    >>> _edits("heer", "here"), _edits("wrkspace", "workspace"), _edits("sort", "port"), _edits("name", "here")
+    (1, 1, 1, 3)
+    """
+    before: list[int] = []
+    row = list(range(len(other) + 1))
+    for i, mine in enumerate(one):
+        earlier, before, row = before, row, [i + 1]
+        for j, theirs in enumerate(other):
+            row.append(min(before[j + 1] + 1, row[j] + 1, before[j] + (mine != theirs)))
+            if i and j and (mine, one[i - 1]) == (other[j - 1], theirs):
+                row[-1] = min(row[-1], earlier[j - 1] + 1)
+    return row[-1]
 
 
 def folder(value: str | os.PathLike[str], places: Sequence[str]) -> str:
