@@ -198,7 +198,7 @@ def test_a_statement_asks_for_nothing_whatever_it_can_or_may(said: str, asks: bo
 def test_phrases_that_are_given_are_the_only_ones_that_ask() -> None:
     fact = Fact("city", "Lisbon", asked=("home town",))
     assert role_break("Lisbon", [Message("assistant", "What's your home-town?")], [fact]) is None
-    for question in ("Which city is it?", "Where do you live?"):
+    for question in ("Which city is it?", "Where do you live?", "Please verify your details."):
         assert role_break("Lisbon", [Message("assistant", question)], [fact]) is not None
 
 

@@ -23,7 +23,8 @@ class Fact:
     birth" by *birth*), or a usual word for the same thing ("born", "how much" for an amount); words that many names
     share (number, code, date, name) ask only where no other fact is meant. What wants something of the user in none of
     these words ("Where should it go?") lets one fact be told right after it, whichever it is: a leak there is missed,
-    which ``asked`` prevents. A question for details, or to verify who the user is, asks for every fact.
+    which ``asked`` prevents. A question for details, or to verify who the user is, asks for every fact without
+    ``asked``.
 
     Raises `AdapterError` for anything else than text and numbers, and for text that says nothing.
 
@@ -224,12 +225,14 @@ def _requests(sentence: str) -> bool:
 def _meant(sentence: str, facts: Sequence[Fact]) -> set[str]:
     """The facts that a question is about: those that a word of their own stands for, else those that share a word."""
     found = words(sentence)
-    if any(_has(found, phrase) for phrase in _ANY_FACT):
-        return {fact.name for fact in facts}
+    anything = any(_has(found, phrase) for phrase in _ANY_FACT)
     own, shared = set(), set()
     for fact in facts:
         if fact.asked:
             own |= {fact.name} if any(_has(found, phrase) for phrase in fact.asked) else set()
+            continue
+        if anything:
+            own.add(fact.name)
             continue
         named = _name_words(fact.name)
         particular = [word for word in named if word not in _GENERIC] or named
