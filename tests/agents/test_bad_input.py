@@ -40,9 +40,9 @@ def http(**options: Any) -> Http:
         (lambda: Fact(5, "x"), "name=5"),  # type: ignore[arg-type]
         (lambda: Fact("n", "x", asked=("",)), "asked=('',)"),
         (lambda: Fact("n", "x", asked=5), "asked=5"),  # type: ignore[arg-type]
-        (lambda: Prompt(" "), "Prompt(' ')"),
-        (lambda: Prompt(5), "Prompt(5)"),  # type: ignore[arg-type]
-        (lambda: End(ANY), "End(None)"),
+        (lambda: Prompt(" "), "Prompt(text)=' '"),
+        (lambda: Prompt(5), "Prompt(text)=5"),  # type: ignore[arg-type]
+        (lambda: End(ANY), "End(state)=None"),
         (lambda: model_user(api_key=None), "api_key"),
         (lambda: model_user(api_key="a\nb"), "api_key"),
         (lambda: model_user(model=5), "model=5"),

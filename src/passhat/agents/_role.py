@@ -5,17 +5,15 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 
-from passhat.agents._facts import Fact, asked_by, asks_vaguely, sentences, tells, words
+from passhat.agents._asking import asked_by, asks_vaguely
+from passhat.agents._facts import Fact, tells
+from passhat.agents._phrases import sentences, words
 from passhat.facts import Message
 
 _NO_TRADE = (
     r"(?=\s*(?:[^\w\s]|$)|\s+(?:and|or|so|here|not|i|that|who|which|made|trained|built|developed|created|designed"
-)
-_NO_TRADE += (
     r"|playing|simulating|pretending|without|by|from|(?:language )?model|assistant|agent|chatbot|bot|system)\b)"
 )
-
-
 _MACHINE = re.compile(
     rf"\bas an? (ai|artificial intelligence|(large )?language model|(ai |virtual )?assistant|chatbot){_NO_TRADE}"
     rf"|\bi(['’]m| am) (just |only )?(an? )?(ai|artificial intelligence|(large )?language model|chatbot){_NO_TRADE}"

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from passhat.agents._errors import AdapterError
+from passhat.agents._places import checked_text
 from passhat.agents._role import stopped_early
 from passhat.facts import Message, SimulatorError
 from passhat.trial import Trial
@@ -19,8 +20,7 @@ class Prompt:
     text: str
 
     def __post_init__(self) -> None:
-        if not isinstance(self.text, str) or not self.text.strip():
-            raise AdapterError(f"Prompt({self.text!r:.100}): must be a text that isn't blank")
+        checked_text(self.text, "Prompt(text)")
 
 
 @dataclass(frozen=True)
@@ -38,8 +38,7 @@ class End:
     state: str
 
     def __post_init__(self) -> None:
-        if not isinstance(self.state, str) or not self.state.strip():
-            raise AdapterError(f"End({self.state!r:.100}): must say in words how it ends, such as 'satisfied'")
+        checked_text(self.state, "End(state)")
 
 
 Step = Prompt | Reload | End
