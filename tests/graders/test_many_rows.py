@@ -68,6 +68,13 @@ def test_two_numbers_a_row_are_cut_by_either(comparisons: Callable[[], int]) -> 
     assert comparisons() < 20 * MANY
 
 
+def test_two_close_numbers_are_not_parted_by_one_between_them_before_a_power_of_two() -> None:
+    unit = 2.0**-53  # below 1, and twice that above
+    expected, found = [(1 - 20 * unit, 1.5)], [(1 - unit, 1.5 + 4 * unit), (1 + 2 * unit, 1.5)]
+    assert [close(expected[0][0], row[0]) for row in found] == [False, True]
+    assert pair_alike(expected, found, 0.0, parts_of_row, lambda a, b: all(map(close, a, b))) == {0: 1}
+
+
 def test_a_failure_of_many_rows_says_how_many_and_shows_the_first() -> None:
     expected = [(n, "x") for n in range(MANY)]
     found = [(n + 0.5, "x") for n in range(MANY)]

@@ -10,7 +10,7 @@ from typing import Any
 
 from passhat.graders._names import GraderSetup
 
-_ULPS = 16  # units in the last place: what adding up some hundred floats leaves
+ULPS = 16  # units in the last place: what adding up some hundred floats leaves
 
 
 def is_number(value: Any) -> bool:
@@ -47,7 +47,7 @@ def rounding(a: Decimal, b: Decimal) -> Decimal:
     if a == a.to_integral_value() and b == b.to_integral_value():
         return Decimal(0)
     largest = float(max(abs(a), abs(b)))
-    return _ULPS * Decimal(math.ulp(largest)) if math.isfinite(largest) else Decimal(0)
+    return ULPS * Decimal(math.ulp(largest)) if math.isfinite(largest) else Decimal(0)
 
 
 def same(expected: Any, found: Any, tolerance: float = 0.0) -> bool:

@@ -7,17 +7,26 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from decimal import Decimal
 from itertools import pairwise
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
-from passhat.graders._compare import exactly, is_list, is_number
+from passhat.graders._compare import ULPS, exactly, is_list, is_number
 from passhat.graders._matching import pairs_of
 
 _MOST = 2_000_000  # comparisons within one block
-_ULPS = 32  # units in the last place: more than any two numbers may differ by rounding
+# Twice as many units in the last place as two close numbers may differ by: one of them may lie beyond a power of two,
+# where the unit is twice as large, and the two numbers between them at which a cut is tried may both lie before it.
+_ULPS = 2 * ULPS
 
 A = TypeVar("A")
 Parts = tuple[Any, tuple[Decimal, ...]]
-Place = tuple[tuple[Decimal, ...], bool, int]  # the numbers, whether it is expected, and its index
+
+
+class Place(NamedTuple):
+    """An item where it stands: its numbers, on which side, and its index there."""
+
+    numbers: tuple[Decimal, ...]
+    expected: bool
+    at: int
 
 
 def pair_alike(
@@ -37,7 +46,7 @@ def pair_alike(
     for items, is_expected in ((expected, True), (found, False)):
         for index, item in enumerate(items):
             key, numbers = parts(item)
-            groups[key].append((numbers, is_expected, index))
+            groups[key].append(Place(numbers, is_expected, index))
     pairs: dict[int, int] = {}
     for group in groups.values():
         for block in _blocks(group, exactly(tolerance)):
@@ -88,9 +97,9 @@ def _blocks(group: list[Place], tolerance: Decimal) -> Iterator[list[Place]]:
     waiting = [(group, 0, 0)]
     while waiting:
         block, column, whole = waiting.pop()
-        if all(each[1] for each in block) or not any(each[1] for each in block):
+        if len({each.expected for each in block}) == 1:
             continue
-        width = len(block[0][0])
+        width = len(block[0].numbers)
         if whole == width:  # no column cuts it any more
             yield block
             continue
@@ -100,10 +109,10 @@ def _blocks(group: list[Place], tolerance: Decimal) -> Iterator[list[Place]]:
 
 
 def _cut(block: list[Place], column: int, tolerance: Decimal) -> list[list[Place]]:
-    block = sorted(block, key=lambda each: each[0][column])
+    block = sorted(block, key=lambda each: each.numbers[column])
     parts = [[block[0]]]
     for before, each in pairwise(block):
-        low, high = before[0][column], each[0][column]
+        low, high = before.numbers[column], each.numbers[column]
         if high - low > tolerance + _rounding(low, high):
             parts.append([])
         parts[-1].append(each)
@@ -124,14 +133,15 @@ def _assign(
     tolerance: Decimal,
     same: Callable[[A, A], bool],
 ) -> dict[int, int]:
-    left = [each for each in block if each[1]]
-    right = [each for each in block if not each[1]]
-    varying = [place for place in range(len(block[0][0])) if len({each[0][place] for each in block}) > 1]
+    left = [each for each in block if each.expected]
+    right = [each for each in block if not each.expected]
+    columns = range(len(block[0].numbers))
+    varying = [column for column in columns if len({each.numbers[column] for each in block}) > 1]
     if not varying:
-        return {mine[2]: theirs[2] for mine, theirs in zip(left, right, strict=False)}
+        return {mine.at: theirs.at for mine, theirs in zip(left, right, strict=False)}
     order = varying[0]
-    left.sort(key=lambda each: each[0][order])
-    right.sort(key=lambda each: each[0][order])
+    left.sort(key=lambda each: each.numbers[order])
+    right.sort(key=lambda each: each.numbers[order])
     if len(varying) == 1:
         return _in_order(left, right, expected, found, order, same)
     if len(left) * len(right) > _MOST:
@@ -140,9 +150,9 @@ def _assign(
             "too many to say which is which: add something that tells them apart, or lower the tolerance"
         )
     options = [
-        [place for place, theirs in enumerate(right) if same(expected[mine[2]], found[theirs[2]])] for mine in left
+        [place for place, theirs in enumerate(right) if same(expected[mine.at], found[theirs.at])] for mine in left
     ]
-    return {left[one][2]: right[other][2] for one, other in pairs_of(options).items()}
+    return {left[one].at: right[other].at for one, other in pairs_of(options).items()}
 
 
 def _in_order(
@@ -158,10 +168,10 @@ def _in_order(
     one = other = 0
     while one < len(left) and other < len(right):
         mine, theirs = left[one], right[other]
-        if same(expected[mine[2]], found[theirs[2]]):
-            pairs[mine[2]] = theirs[2]
+        if same(expected[mine.at], found[theirs.at]):
+            pairs[mine.at] = theirs.at
             one, other = one + 1, other + 1
-        elif mine[0][column] < theirs[0][column]:
+        elif mine.numbers[column] < theirs.numbers[column]:
             one += 1
         else:
             other += 1
