@@ -14,6 +14,11 @@ _GENERIC = "code date id name no nr number ref reference value user customer cli
 _REQUESTS = frozenset(
     ("please", "provide", "need", "require", "tell", "give", "share", "confirm", "send", "enter", "state", "specify")
 )
+_ASKS = re.compile(  # by the order of words, without a question mark
+    r"^\W*name\b|^\W*(what|who|when|where|how)(['’]s| is| are| was| were| do| did)\b"
+    r"|\b(may|can|could) (i|we) (have|get|see)\b|\b(can|could|will|would) you\b|\blet (me|us) know\b|\bkindly\b",
+    re.IGNORECASE,
+)
 _WANTS = re.compile(
     r"\b(please|kindly)( \w+)? (confirm|enter|give|name|provide|read|say|send|share|specify|state|tell|type|write)\b"
     r"|\b(need|require|want|send|give|tell|read|name)( me| us)? (your|the|who|what|which|when|where|how)\b",
@@ -49,9 +54,7 @@ def asks_vaguely(reply: str, facts: Iterable[Fact]) -> bool:
 
 def _requests(sentence: str) -> bool:
     plain = unicodedata.normalize("NFKC", sentence)
-    found = words(plain)
-    naming = found[:1] == ["name"]  # a verb there only
-    return "?" in plain or naming or not _REQUESTS.isdisjoint(found) or bool(UNSPACED.search(plain))
+    return "?" in plain or not _REQUESTS.isdisjoint(words(plain)) or bool(_ASKS.search(plain) or UNSPACED.search(plain))
 
 
 def _meant(sentence: str, facts: Sequence[Fact]) -> set[str]:
