@@ -67,7 +67,8 @@ def passhat(folder: Path) -> Call:
         return subprocess.run(
             [sys.executable, "-m", "passhat", *arguments],
             cwd=folder,
-            env={**environ, "COLUMNS": "100", **more},
+            # no bytecode: a suite that a test writes anew within a second, as long as before, would stay the old one
+            env={**environ, "COLUMNS": "100", "PYTHONDONTWRITEBYTECODE": "1", **more},
             capture_output=True,
             text=True,
             timeout=100,

@@ -89,7 +89,8 @@ def ends(run: Run) -> dict[str, TrialRecord]:
 
 def test_no_garbage_is_tried_again_or_missing(run: Run, ends: dict[str, TrialRecord]) -> None:
     assert {task: record.attempts for task, record in ends.items() if record.attempts} == {}
-    assert {task for task, record in ends.items() if record.passed is None} <= {"done_simulator"}
+    # what can make a trial missing is the same user's power over its supervisor, and what a simulated user may say
+    assert {task for task, record in ends.items() if record.passed is None} <= {"done_simulator", "limits_its_parent"}
     tries = (run.path.parent.parent.parent / "tries").read_text().split()
     assert sorted(tries) == sorted(ends)
     assert [task for task, record in ends.items() if record.passed] == ["comes_after"]

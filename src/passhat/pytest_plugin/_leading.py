@@ -111,16 +111,16 @@ class Leading:
             del item.stash[EVIDENCE]
             item.stash[FAILED] = False
         with exits_as_errors():  # pytest cleans up after an Exception only
-            yield from _told_of_exits()
+            yield from self._told_of_exits()
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtest_call(self) -> Generator[None, None, None]:
-        yield from _told_of_exits()
+        yield from self._told_of_exits()
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtest_teardown(self) -> Generator[None, None, None]:
         with exits_as_errors():
-            yield from _told_of_exits()
+            yield from self._told_of_exits()
 
     def session(self) -> Session | None:
         """Whose a request with the process's own key is; called by the gateway, in its thread."""
@@ -222,17 +222,16 @@ class Leading:
         for session in sessions:
             session.revoke()
 
+    def _told_of_exits(self) -> Generator[None, None, None]:
+        """Fail a phase in which the process was to end, also where that was in a thread or was swallowed."""
+        before = exits_refused()
+        yield
+        if self.item is not None and exits_refused() > before:  # what other tests refuse is their own affair
+            pytest.fail(last_exit(), pytrace=False)
+
     def _end(self) -> None:
         self._restore()
         self._guard.remove()
-
-
-def _told_of_exits() -> Generator[None, None, None]:
-    """Fail a phase in which the process was to end, also where that was in a thread or was swallowed."""
-    before = exits_refused()
-    yield
-    if exits_refused() > before:
-        pytest.fail(last_exit(), pytrace=False)
 
 
 def _put(name: str, value: str | None) -> None:

@@ -20,6 +20,7 @@ from typing import Any
 from passhat.facts import duration
 
 GRACE = 1.0  # seconds that a cancelled async call gets to end
+_STEP = 0.2  # seconds after which a Ctrl-C that a wait missed is seen
 
 
 class DeadlinePassed(Exception):
@@ -187,6 +188,12 @@ def loop_is_running() -> bool:
     return True
 
 
+def wait_for(over: threading.Event) -> None:
+    """Wait in steps: a signal in the moment before a wait begins doesn't end it, and is looked at after the step."""
+    while not over.wait(_STEP):
+        pass
+
+
 def on_own_thread(function: Callable[[], Any], stop: Callable[[], None]) -> Any:
     """Call ``function`` on a thread without a loop and wait for it; an interrupt of the wait calls ``stop``."""
     outcome: list[Any] = []
@@ -203,7 +210,7 @@ def on_own_thread(function: Callable[[], Any], stop: Callable[[], None]) -> Any:
 
     try:
         threading.Thread(target=work, name="passhat", daemon=True).start()
-        over.wait()  # not join(): interrupted, it takes the thread for ended
+        wait_for(over)  # not join(): interrupted, it takes the thread for ended
     except BaseException:
         stop()
         raise

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 from passhat.facts import Manifest, Status, Transcript, TrialRecord
 from passhat.running._asked import Asked, Options, Ways
+from passhat.running._calling import wait_for
 from passhat.running._errors import Interrupted
 from passhat.running._own_loop import own_loop
 from passhat.running._resuming import resumed_job
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
     from passhat.running._job import Job
     from passhat.suite import Suite
 
-_STEP = 0.2  # seconds after which a Ctrl-C that a wait missed is seen
 _AT_ONCE = 1.0  # seconds within which a run that is interrupted ends without a word
 
 
@@ -153,19 +153,13 @@ def on_thread(go: Callable[[], Coroutine[Any, Any, Any]], interrupt: Callable[[]
     interrupted = False
     try:
         threading.Thread(target=work, name="passhat-run", daemon=True).start()
-        _wait(over)
+        wait_for(over)
     except KeyboardInterrupt:
         interrupted = True
         interrupt()
         if not over.wait(_AT_ONCE):
             sys.stderr.write("\npasshat: stopping what runs; press Ctrl-C again to leave at once\n")
-        _wait(over)  # a second Ctrl-C ends this wait: the run stays as a kill would leave it, resumable
+        wait_for(over)  # a second Ctrl-C ends this wait: the run stays as a kill would leave it, resumable
     if raised:
         raise raised[0]
     return interrupted
-
-
-def _wait(over: threading.Event) -> None:
-    """Wait in steps: a signal in the moment before a wait begins doesn't end it, and is looked at after the step."""
-    while not over.wait(_STEP):
-        pass
