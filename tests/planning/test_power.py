@@ -168,7 +168,7 @@ def test_a_larger_change_is_found_no_less_often(tasks: int, rate: float, n: int)
             assert tasks < 4000 or powers[-1] > 0.99
 
 
-@pytest.mark.parametrize("rate", [0.5, 0.9, 0.99])
+@pytest.mark.parametrize("rate", [0.5, 0.9, pytest.param(0.99, marks=pytest.mark.long)])
 def test_what_one_size_finds_a_larger_one_finds_too(rate: float) -> None:
     for trials in (1, 4):
         found = []

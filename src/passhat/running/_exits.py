@@ -77,9 +77,8 @@ class _Held:
                 _real, _process = os._exit, os.getpid()
                 here = threading.current_thread()
                 others = [each for each in threading.enumerate() if each is not here]
-                _outside = (
-                    weakref.WeakSet(each for each in others if not each.name.startswith("passhat")) if others else ()
-                )
+                others = [each for each in others if not each.name.startswith("passhat")]
+                _outside = weakref.WeakSet(others) if others else ()
                 os._exit = _refuse
 
     def __exit__(self, *raised: object) -> None:
