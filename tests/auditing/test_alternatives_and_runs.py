@@ -253,6 +253,7 @@ def test_a_label_that_people_use_is_no_leak_but_one_that_every_prompt_of_it_says
     assert len(told(audited(suite, tasks=labelled))["answer-in-prompt"]) == 4
 
 
+@pytest.mark.long
 def test_the_component_suites_of_the_example_are_clean(through: Entrance) -> None:
     found = discover(Path(__file__).parents[2] / "examples" / "support_desk" / "components.py")
     suites = {each.name: each.suite for each in found if each.suite.metrics}

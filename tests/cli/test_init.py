@@ -132,6 +132,7 @@ class Runner:
         return 0, ""
 
 
+@pytest.mark.long
 def test_a_red_job_keeps_its_run_and_asking_again_is_another_look(tmp_path: Path) -> None:
     project = tmp_path / "project"
     assert call(tmp_path, "passhat init project --ci github").returncode == 0

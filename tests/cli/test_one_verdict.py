@@ -79,7 +79,7 @@ def _look(text: str) -> int:
     ("gate", "trials", "missed", "first", "second"),
     [
         ("pass@1 >= 0.7", 20, [3, 9, 14], "undecided", "undecided"),
-        ("pass@1 >= 0.8", 14, [], "met", "met"),
+        pytest.param("pass@1 >= 0.8", 14, [], "met", "met", marks=pytest.mark.long),
         ("p95 seconds <= 30", 59, [7], "met", "met"),
         ("pass@1 >= 0.9", 30, [1, 5, 6, 11, 12, 17, 20, 22, 27], "not met", "not met"),
     ],

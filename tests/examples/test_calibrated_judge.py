@@ -40,6 +40,7 @@ def passhat(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     )
 
 
+@pytest.mark.long
 def test_the_example_prints_what_the_page_shows(folder: Path) -> None:
     done = passhat(folder, "calibrate", "last", "--labels", "people.csv")
     assert done.returncode == 0, done.stderr

@@ -181,6 +181,7 @@ def test_the_simulation_repeats_itself_for_a_seed_and_differs_between_seeds(tmp_
     assert len(set(first)) > 4
 
 
+@pytest.mark.long
 def test_the_simulation_passes_about_three_trials_of_four_and_never_breaks_a_grader(tmp_path: Path) -> None:
     support = SUITE.arms()[""]
     passed: list[bool] = []

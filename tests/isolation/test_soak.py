@@ -20,6 +20,7 @@ def soak(*words: str) -> dict[str, Any]:
     return told
 
 
+@pytest.mark.long
 def test_a_few_kills_lose_nothing_double_nothing_and_leave_nothing() -> None:
     told = soak("--trials", "24", "--kills", "3", "--concurrency", "3", "--seed", "4")
     assert sum(told["kills"].values()) == 3

@@ -11,11 +11,12 @@ from passhat.suite import SuiteError, SuiteFileError, discover
 
 @pytest.fixture(autouse=True)
 def clean_imports() -> Iterator[None]:
-    path, modules = list(sys.path), set(sys.modules)
+    path, modules = list(sys.path), dict(sys.modules)
     yield
     sys.path[:] = path
-    for name in set(sys.modules) - modules:
+    for name in sys.modules.keys() - modules.keys():
         del sys.modules[name]
+    sys.modules.update(modules)  # the examples have a module `shop` too
 
 
 def write(path: Path, text: str) -> Path:
