@@ -13,6 +13,7 @@ from passhat.facts import Grade, Limits, ModelCall, ModelSource, Usage
 from passhat.running._errors import RunError
 from passhat.running._executor import Graded
 from passhat.running._models import Model, Tape
+from passhat.running._refused import ENOUGH
 from passhat.trial import JudgeModel
 
 if TYPE_CHECKING:
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
     from passhat.running._plan import PlannedTrial
     from passhat.suite import Suite
 
-_NO_ENTRY = (401, 403)
 SIMULATED = "openai/simulated-judge"
 """What the model is called where a simulation judges and nobody gave it a name."""
 
@@ -228,7 +228,7 @@ class Bench:
         if call.refused is None:
             with self._lock:
                 self._untaken.append(msgspec.structs.replace(call.usage, model_calls=int(call.wire != "other")))
-                if call.http_status in _NO_ENTRY:
+                if call.http_status in ENOUGH:
                     self._refused = call.http_status
 
     def billed(self, grade: Grade) -> Grade:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from dataclasses import dataclass
+from functools import cached_property
 
 from passhat.stats._binomial import clopper_pearson_low
 from passhat.stats._estimators import exact_mean, score_of
@@ -85,9 +86,10 @@ class TheseTasks:
     def ends(self, below: float | None, above: float | None) -> tuple[float, float]:
         """Both ends, each at its own error; None means no bound on that side."""
         low = 0.0 if below is None else self._low(below)
-        high = 1.0 if above is None else 1.0 - self._mirrored()._low(above)
+        high = 1.0 if above is None else 1.0 - self._mirrored._low(above)
         return min(low, self.estimate), max(high, self.estimate)
 
+    @cached_property
     def _mirrored(self) -> TheseTasks:
         """Failures in place of passes: what a low end is there is a high end here."""
         groups = Counter({(n, n - c): tasks for (n, c), tasks in self._groups.items()})
