@@ -30,6 +30,19 @@ class Ends(NamedTuple):
 
 
 @dataclass(frozen=True)
+class Terms:
+    """What every gate of a run is judged under, those of its single tasks too.
+
+    ``looks`` has the looks at a gate by its text, by its key for a gate of one task.
+    """
+
+    looks: Mapping[str, int] = field(default_factory=dict)
+    mixed_allowed: bool = False  # over answers from several kinds of source
+    tampered: bool = False  # others wrote to the run's records
+    undecided: str | None = None  # "pass" or "fail", whatever the run and its tests say
+
+
+@dataclass(frozen=True)
 class GateJudge:
     """Judges the gates of one run."""
 
@@ -37,19 +50,17 @@ class GateJudge:
     headline: Headline
     population: Population
     amounts: Amounts
-    mixed_allowed: bool = False
-    looks: Mapping[str, int] = field(default_factory=dict)
+    terms: Terms = Terms()
     not_needed: Sequence[TaskTally] = ()  # tasks that a run left out when it stopped early
-    tampered: bool = False  # others wrote to the run's records
 
     def judge(self, gate: Gate) -> GateRow:
         """The verdict on one gate, with the bound that decided."""
-        looks = self.looks.get(str(gate), 1)
+        looks = self.terms.looks.get(str(gate), 1)
         level = level_at(gate, looks)
         error = error_of_looks(gate, looks)
 
         def row(verdict: GateVerdict, bound: float | None, estimate: float | None, message: str) -> GateRow:
-            if self.tampered and verdict != "not met":
+            if self.terms.tampered and verdict != "not met":
                 verdict = "incomplete"
                 message += ", but others wrote to the run's files: nothing is proved until they are whole"
             if looks > 1:
@@ -60,7 +71,7 @@ class GateJudge:
                 )
             return GateRow(str(gate), verdict, bound, looks, estimate, level, message, error)
 
-        if self.manifest.model_source == "mixed" and not self.mixed_allowed:
+        if self.manifest.model_source == "mixed" and not self.terms.mixed_allowed:
             message = (
                 "several kinds of source answered (say, a live and a simulated model): no gate holds over a mixture, "
                 "unless --mix-sources says so"

@@ -12,20 +12,18 @@ import msgspec
 
 from passhat.facts import Label, Manifest, TrialRecord
 from passhat.suite import Gate
-from passhat.summary._amounts import Amounts, kept_amounts
+from passhat.summary._counted import Counted
 from passhat.summary._findings import Evidence, find_all
-from passhat.summary._gates import GateJudge, exit_code
-from passhat.summary._judging import JudgeTally
-from passhat.summary._measure import unit_keys
+from passhat.summary._gates import Terms
 from passhat.summary._metrics import metric_values
 from passhat.summary._order import look_at_order
 from passhat.summary._rates import Population, Table, default_ks
 from passhat.summary._reading import reading_of
-from passhat.summary._report import MissingPolicy, Report, TrialCounts
+from passhat.summary._report import MissingPolicy, OrderRow, Report, TrialCounts
 from passhat.summary._rows import by_split, by_tag, error_rows, grader_rates, task_row, usage_totals
 from passhat.summary._tally import Tally, TaskTally
-from passhat.summary._task_gates import TaskGates
 from passhat.summary._title import title_of
+from passhat.summary._verdicts import Verdicts, judge_gates, undecided_policy
 from passhat.summary._worlds import Headline
 
 
@@ -75,48 +73,49 @@ def summarize(
     (0.75, 0.5, 'flaky')
     """
     policy = _policy(missing or manifest.missing_policy)
-    fails = _undecided_fails(manifest, undecided)
+    undecided_policy(manifest, undecided)
     level = manifest.level if level is None else level
     given = manifest.gates if gates is None else gates
-    parsed = [Gate.parse(gate) if isinstance(gate, str) else gate for gate in given]
+    parsed = tuple(Gate.parse(gate) if isinstance(gate, str) else gate for gate in given)
     watch = ((label.task, label.trial) for label in labels or ())
     tally = Tally(manifest, arm=_arm(manifest, arm), policy=policy, watch=watch, open_ended=planned is not None)
-    amounts = Amounts(kept_amounts(parsed), unseen=manifest.model_source == "unseen")
-    judges, task_gates = JudgeTally(), TaskGates(manifest, tally.arm)
-    for record in records:
-        if tally.add(record):
-            amounts.see(record)
-            task_gates.see(record)
-            judges.see(record)
-    tally.finish(planned)
+    counted = Counted.of(manifest, records, tally, parsed, planned)
 
-    headline = _headline(tally, manifest, policy)
-    order = look_at_order(headline.tasks) if manifest.asked == "evaluation" else None
-    headline = replace(headline, dependent=order is not None and order.verdict == "dependence found")
-    population = Population(_units(headline), manifest.hand_picked)
+    headline, order = _by_order(counted.headline, manifest)
+    rate = headline.pass_rate()
+    population = Population(rate.units if rate else 0, manifest.hand_picked)
+    terms = Terms(looks or {}, mixed_allowed=mix_sources, tampered=counted.tampered, undecided=undecided)
+    verdicts = judge_gates(counted, headline, population, parsed, terms)
     table = Table(headline, population, level, refused=[], rules=[])
-    chosen = default_ks(_smallest_n(headline)) if ks is None else tuple(ks)
-    pass_at, pass_hat = table.rates(chosen, "pass@k"), table.rates(chosen, "pass^k")
-    tampered = manifest.state == "damaged" or manifest.tampered or bool(tally.unforeseen)
-    judge = GateJudge(
-        manifest,
-        headline,
-        population,
-        amounts,
-        mixed_allowed=mix_sources,
-        looks=looks or {},
-        not_needed=_not_needed(tally),
-        tampered=tampered,
-    )
-    verdicts = [judge.judge(gate) for gate in parsed]
-    by_task = task_gates.judge(headline, looks or {}, mixed=mix_sources, tampered=tampered)
-    bearing = [*verdicts, *task_gates.deciding(by_task, undecided)]
-    lost = task_gates.loose(headline)
-    code, why = exit_code(bearing, parsed, lost, headline.policy, undecided_fails=fails, tampered=tampered)
+    chosen = default_ks(min(rate.ns) if rate else 0) if ks is None else tuple(ks)
+    report = _report(counted, headline, table, chosen, order, verdicts)
+    reading = None if labels is None else reading_of(labels, tally, headline, population, level)
+    report = msgspec.structs.replace(report, regrade=regrade, reading=reading)
+    findings = find_all(Evidence(report, tally, headline, population, table, parsed, now or datetime.now(UTC)))
+    return msgspec.structs.replace(report, findings=findings)
+
+
+def _by_order(headline: Headline, manifest: Manifest) -> tuple[Headline, OrderRow | None]:
+    """The headline as it is once the order of the trials was looked at, and what that showed."""
+    order = look_at_order(headline.tasks) if manifest.asked == "evaluation" else None
+    return replace(headline, dependent=order is not None and order.verdict == "dependence found"), order
+
+
+def _report(
+    counted: Counted,
+    headline: Headline,
+    table: Table,
+    ks: Sequence[int],
+    order: OrderRow | None,
+    verdicts: Verdicts,
+) -> Report:
+    """All that the counts say, before people's labels and the findings."""
+    manifest, tally, level = counted.manifest, counted.tally, table.level
     splits = [tally.splits[name] for name in {task.split for task in headline.tasks} if name in tally.splits]
     rows = tuple(task_row(task, headline.trials(task), level) for task in tally.tasks.values())
-    in_headline = {task.task for task in headline.tasks}
-    report = Report(
+    names = {task.task for task in headline.tasks}
+    in_headline = [row for row in rows if row.task in names]
+    return Report(
         title=title_of(manifest),
         run=manifest,
         arm=tally.arm,
@@ -126,12 +125,12 @@ def summarize(
         tasks=len(headline.tasks),
         trials=_trial_counts(headline),
         level=level,
-        pass_at=pass_at,
-        pass_hat=pass_hat,
+        pass_at=table.rates(ks, "pass@k"),
+        pass_hat=table.rates(ks, "pass^k"),
         score=table.score(),
         order=order,
-        flip_rate=flip_rate((row.n, row.c) for row in rows if row.task in in_headline),
-        verdicts=dict(Counter(row.verdict for row in rows if row.task in in_headline)),
+        flip_rate=flip_rate((row.n, row.c) for row in in_headline),
+        verdicts=dict(Counter(row.verdict for row in in_headline)),
         graders=grader_rates(headline, level),
         metrics=metric_values(manifest, tally.arm),
         by_task=rows,
@@ -142,20 +141,12 @@ def summarize(
         errors=error_rows(splits),
         usage=usage_totals(tally),
         findings=(),
-        gates=(*verdicts, *by_task),
-        undecided="fail" if fails else "pass",
-        exit_code=int(code),
-        exit_reason=why,
-        regrade=regrade,
-        judging=judges.row(manifest),
-        reading=None if labels is None else reading_of(labels, tally, headline, population, level),
+        gates=verdicts.rows,
+        undecided=verdicts.undecided,
+        exit_code=int(verdicts.code),
+        exit_reason=verdicts.why,
+        judging=counted.judges.row(manifest),
     )
-    evidence = Evidence(report, tally, headline, population, table, tuple(parsed), now or datetime.now(UTC))
-    return _with_findings(report, evidence)
-
-
-def _with_findings(report: Report, evidence: Evidence) -> Report:
-    return msgspec.structs.replace(report, findings=find_all(evidence))
 
 
 def flip_rate(counts: Iterable[tuple[int, int]]) -> float | None:
@@ -175,42 +166,12 @@ def _policy(word: str) -> MissingPolicy:
     raise ValueError(f"missing={word!r}: must be one of {', '.join(map(repr, get_args(MissingPolicy)))}")
 
 
-def _undecided_fails(manifest: Manifest, word: str | None) -> bool:
-    word = word or manifest.undecided or ("fail" if manifest.kind == "regression" else "pass")
-    if word not in ("pass", "fail"):
-        raise ValueError(f"undecided={word!r}: must be 'pass' or 'fail'")
-    return word == "fail"
-
-
 def _arm(manifest: Manifest, asked: str | None) -> str:
     if asked is None:
         return manifest.main_arm
     if asked not in manifest.arms:
         raise ValueError(f"arm={asked!r}: the run has {', '.join(map(repr, manifest.arms))}")
     return asked
-
-
-def _headline(tally: Tally, manifest: Manifest, policy: MissingPolicy) -> Headline:
-    """The tasks outside the tune split; all of them when there are no others. Tasks that were skipped whole are out."""
-    planned = [task for task in tally.tasks.values() if task.planned]
-    held_out = [task for task in planned if task.split != "tune"]
-    keys = unit_keys(((task.task, task.family) for task in tally.tasks.values()), manifest.duplicate_inputs)
-    return Headline(held_out or planned, policy, keys)
-
-
-def _not_needed(tally: Tally) -> list[TaskTally]:
-    """The held-out tasks of which no trial was run, because a run that stops early needed none."""
-    return [task for task in tally.tasks.values() if task.unplanned and not task.planned and task.split != "tune"]
-
-
-def _units(headline: Headline) -> int:
-    rate = headline.pass_rate()
-    return rate.units if rate else 0
-
-
-def _smallest_n(headline: Headline) -> int:
-    rate = headline.pass_rate()
-    return min(rate.ns) if rate else 0
 
 
 def _trial_counts(headline: Headline) -> TrialCounts:

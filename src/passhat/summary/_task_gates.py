@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 import msgspec
@@ -10,10 +10,9 @@ import msgspec
 from passhat.facts import Manifest, TaskGate, TrialRecord
 from passhat.suite import Gate
 from passhat.summary._amounts import Amounts, kept_amounts
-from passhat.summary._gates import GateJudge
+from passhat.summary._gates import GateJudge, Terms
 from passhat.summary._rates import Population
 from passhat.summary._report import GateRow, GateVerdict
-from passhat.summary._tally import TaskTally
 from passhat.summary._worlds import Headline
 
 EVERY, NONE = "every trial", "none"
@@ -33,38 +32,29 @@ class TaskGates:
         if (gate := self.gates.get(record.task)) is not None:
             self._amounts[gate.model_source == "unseen"].see(record)
 
-    def judge(self, headline: Headline, looks: Mapping[str, int], *, mixed: bool, tampered: bool) -> list[GateRow]:
+    def judge(self, headline: Headline, terms: Terms) -> list[GateRow]:
         """A row for each gate of a task that was tried, in the order of the tasks."""
         rows = []
         for task in headline.tasks:
             gate = self.gates.get(task.task)
-            row = None if gate is None else self._row(gate, task, headline, looks, mixed, tampered)
-            if row is not None:
+            if gate is None:
+                continue
+            alone = replace(headline, tasks=[task], dependent=False)  # one task shows no dependence on order
+            if (row := self._row(gate, alone, terms)) is not None:
                 rows.append(msgspec.structs.replace(row, task=task.task))
         return rows
 
-    def _row(
-        self,
-        gate: TaskGate,
-        task: TaskTally,
-        headline: Headline,
-        looks: Mapping[str, int],
-        mixed: bool,
-        tampered: bool,
-    ) -> GateRow | None:
-        alone = replace(headline, tasks=[task], dependent=False)  # one task shows no dependence on order
+    def _row(self, gate: TaskGate, alone: Headline, terms: Terms) -> GateRow | None:
         if gate.broken:
             return GateRow(gate.gate, "incomplete", None, 1, None, 1.0, f"the test itself is broken: {gate.broken}")
         if gate.gate in (EVERY, NONE):
-            return _plain(gate, alone, tampered)
+            return _plain(gate, alone, terms.tampered)
         judge = GateJudge(
             msgspec.structs.replace(self._manifest, model_source=gate.model_source),
             alone,
             Population(1, hand_picked=False),
             self._amounts[gate.model_source == "unseen"],
-            mixed_allowed=mixed,
-            looks={gate.gate: looks.get(gate.key, 1)},
-            tampered=tampered,
+            replace(terms, looks={gate.gate: terms.looks.get(gate.key, 1)}),
         )
         row = judge.judge(Gate.parse(gate.gate))
         return _expected(row, gate)
