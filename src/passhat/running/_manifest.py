@@ -6,46 +6,27 @@ import hashlib
 import platform
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 import passhat
-from passhat.facts import GitState, Limits, Manifest, Task, digest
-from passhat.running._models import Model
-from passhat.running._plan import Order
+from passhat.facts import GitState, Manifest, digest
 
 if TYPE_CHECKING:
-    from passhat.running._judges import Judges
-    from passhat.suite import Suite
+    from passhat.running._executor import Executor
+    from passhat.running._plan import Layout
+    from passhat.running._setup import Setup
 
 _NOT_OURS = {"site-packages", "dist-packages", ".venv", "venv", "node_modules"}
 
 
-def describe_run(
-    suite: Suite,
-    tasks: Sequence[Task],
-    *,
-    arms: Sequence[str],
-    trials: int,
-    seed: int,
-    order: Order,
-    stop: Literal["full", "when-decided"] = "full",
-    concurrency: int,
-    limits: Limits,
-    model: Model,
-    judges: Judges | None = None,
-    isolation: str,
-    containment: str,
-    guard: str = "none",
-    isolation_notes: Sequence[str] = (),
-    imported: Mapping[str, str] | None = None,
-    data: Mapping[str, str] | None = None,
-) -> Manifest:
+def describe_run(setup: Setup, layout: Layout, executor: Executor) -> Manifest:
     """The manifest of a run that is about to begin; its id and times are the writer's."""
     from passhat.graders import grader_names, source_version
     from passhat.suite import duplicate_inputs
 
+    suite, tasks, model, judges = setup.suite, setup.tasks, setup.model, setup.judges
     root, git = project_of(suite.folder)
     names = grader_names(suite.graders)
     return Manifest(
@@ -57,25 +38,25 @@ def describe_run(
         asked="scripted" if model.source == "scripted" else "evaluation",
         model_source=model.source,
         source_planned=model.source,
-        isolation=isolation,
-        containment=containment,
-        guard=guard,
-        isolation_notes=tuple(isolation_notes),
+        isolation=executor.isolation,
+        containment=executor.containment,
+        guard=executor.guard,
+        isolation_notes=tuple(executor.notes),
         model_requested=model.requested,
         judge_models=() if judges is None else judges.names,
         judge_source=None if judges is None else judges.source,
-        trials=trials,
+        trials=layout.trials,
         task_ids=tuple(task.id for task in tasks),
         task_tags={task.id: task.tags for task in tasks if task.tags},
         task_splits={task.id: task.split for task in tasks if task.split != "holdout"},
         task_families={task.id: task.family for task in tasks if task.family is not None},
-        arms=tuple(arms),
+        arms=layout.arms,
         baseline=suite.baseline,
-        seed=seed,
-        order=order,
-        stop=stop,
-        concurrency=concurrency,
-        limits=limits,
+        seed=layout.seed,
+        order=layout.order,
+        stop=layout.stop,
+        concurrency=setup.concurrency,
+        limits=setup.limits,
         missing_policy=suite.missing,
         gates=tuple(str(gate) for gate in suite.gates),
         undecided=suite.undecided,
@@ -84,8 +65,8 @@ def describe_run(
         input_hashes={task.id: task.input_hash for task in tasks},
         duplicate_inputs=duplicate_inputs(tasks),
         graders={name: source_version(grader) for name, grader in zip(names, suite.graders, strict=True)},
-        files=project_files(root, suite.file, imported),
-        data=dict(data or {}),
+        files=project_files(root, suite.file, executor.imported),
+        data=setup.data.hashes(),
         git=git,
         sampled_from=suite.sampled_from,
         hand_picked=suite.hand_picked,

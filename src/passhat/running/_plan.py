@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
 from typing import Literal, get_args
 
 import msgspec
 
-from passhat.facts import PasshatError, Task, derive_seed
+from passhat.facts import Manifest, PasshatError, Task, derive_seed
 from passhat.trial import ServiceAddress
 
 Order = Literal["task", "round", "shuffled"]
@@ -32,6 +33,22 @@ class PlannedTrial(msgspec.Struct, frozen=True):
     def key(self) -> tuple[str, str, int]:
         """What identifies the trial in a run: (arm, task id, trial)."""
         return (self.arm, self.task.id, self.trial)
+
+
+@dataclass(frozen=True)
+class Layout:
+    """How the trials of a run are laid out: so many of each task, for each arm, in this order, until the end of it."""
+
+    arms: tuple[str, ...]
+    trials: int
+    seed: int
+    order: Order = "round"
+    stop: Literal["full", "when-decided"] = "full"
+
+    @classmethod
+    def of(cls, manifest: Manifest, arms: Iterable[str]) -> Layout:
+        """That of a run that has begun, for a resume."""
+        return cls(tuple(arms), manifest.trials, manifest.seed, manifest.order, manifest.stop)
 
 
 def plan(

@@ -16,6 +16,7 @@ from passhat.running._errors import ResumeRefused
 from passhat.running._executor import Executor
 from passhat.running._grading_again import GradingAgain, statuses_to_grade
 from passhat.running._job import Job
+from passhat.running._plan import Layout
 from passhat.running._setup import Setup
 from passhat.running._stored import StoredTrials
 
@@ -38,7 +39,7 @@ def resumed_job(path: Path, suite: Suite, asked: Asked, *, force: bool, retry: C
     with ExitStack() as undo:
         gateway = setup.gateway(undo)
         executor, agents = setup.open(gateway, undo)
-        new = setup.manifest(tuple(agents), executor, trials=old.trials, seed=old.seed, order=old.order, stop=old.stop)
+        new = setup.manifest(Layout.of(old, agents), executor)
         if old.state == "finished" or new.source_planned == old.source_planned:
             new = msgspec.structs.replace(new, model_source=old.model_source)  # which may say who answered
         reasons = resume_refusal(old, new, forced=force)

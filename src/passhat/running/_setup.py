@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import os
 import secrets
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
@@ -26,7 +26,7 @@ from passhat.running._looking import Looking, draw_batches
 from passhat.running._manifest import describe_run
 from passhat.running._measuring import measuring_of
 from passhat.running._models import Model, Tape, choose_model, led_to, secrets_of
-from passhat.running._plan import Order, plan
+from passhat.running._plan import Layout, Order, plan
 from passhat.running._progress import Board
 from passhat.running._runner import Rules
 from passhat.running._seen import Seen
@@ -210,28 +210,14 @@ class Setup:
         undo.callback(executor.shut)
         return executor
 
-    def manifest(self, arms: Sequence[str], executor: Executor, **fixed: Any) -> Manifest:
-        """What the run would measure."""
-        described = describe_run(
-            self.suite,
-            self.tasks,
-            arms=arms,
-            trials=fixed.get("trials", self.trials),
-            seed=fixed.get("seed", self.seed),
-            order=fixed.get("order", self.order),
-            stop=fixed.get("stop", self.asked.stop),
-            concurrency=self.concurrency,
-            limits=self.limits,
-            model=self.model,
-            judges=self.judges,
-            isolation=executor.isolation,
-            containment=executor.containment,
-            guard=executor.guard,
-            isolation_notes=executor.notes,
-            imported=executor.imported,
-            data=self.data.hashes(),
-        )
-        if described.stop == "full" or len(arms) < 2:
+    def layout(self, arms: Iterable[str]) -> Layout:
+        """How a new run of these arms would be laid out."""
+        return Layout(tuple(arms), self.trials, self.seed, self.order, self.asked.stop)
+
+    def manifest(self, layout: Layout, executor: Executor) -> Manifest:
+        """What a run that is laid out so would measure."""
+        described = describe_run(self, layout, executor)
+        if described.stop == "full" or len(layout.arms) < 2:
             return described
         return msgspec.structs.replace(described, batches=draw_batches(described))
 
@@ -315,7 +301,7 @@ def new_job(suite: Suite, asked: Asked, root: Path | str) -> Job:
     with ExitStack() as undo:
         gateway = setup.gateway(undo)
         executor, agents = setup.open(gateway, undo)
-        manifest = setup.manifest(tuple(agents), executor)
+        manifest = setup.manifest(setup.layout(agents), executor)
         writer = RunWriter.create(manifest, root=root, redact=setup.secrets, hook=asked.hook)
         undo.callback(writer.close)
         job = setup.job(gateway, executor, writer)
