@@ -12,8 +12,8 @@ import msgspec
 from passhat.facts import Grade, Limits, ModelCall, ModelSource, Usage
 from passhat.running._errors import RunError
 from passhat.running._executor import Graded
+from passhat.running._keys_refused import KEY_STATUSES
 from passhat.running._models import Model, Tape
-from passhat.running._refused import ENOUGH
 from passhat.trial import JudgeModel
 
 if TYPE_CHECKING:
@@ -228,7 +228,7 @@ class Bench:
         if call.refused is None:
             with self._lock:
                 self._untaken.append(msgspec.structs.replace(call.usage, model_calls=int(call.wire != "other")))
-                if call.http_status in ENOUGH:
+                if call.http_status in KEY_STATUSES:
                     self._refused = call.http_status
 
     def billed(self, grade: Grade) -> Grade:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import msgspec
 
@@ -20,11 +20,10 @@ async def graded_record(
     *,
     graded: bool,
     attempts: Sequence[Attempt] = (),
-    heard: Callable[[Graded], None] = lambda made: None,
-) -> TrialRecord:
-    """Have a trial graded, where its status is graded at all, and make its record.
+) -> tuple[TrialRecord, int | None]:
+    """Have a trial graded, where its status is graded at all. Its record, and `Graded.refused`.
 
-    ``graded``: there are graders. ``heard`` is told what they made.
+    ``graded``: there are graders.
     """
     try:
         made = await executor.grade(planned, acted) if is_graded(acted.status) else Graded()
@@ -33,11 +32,10 @@ async def graded_record(
         acted = dataclasses.replace(
             acted, status=Status.ENVIRONMENT_ERROR, error=ErrorInfo("service", str(failed)), output=None
         )
-    heard(made)
     grades = made.grades
     verdict = judge(acted.status, grades, graded=graded)
     task = planned.task
-    return TrialRecord(
+    record = TrialRecord(
         task=task.id,
         trial=planned.trial,
         arm=planned.arm,
@@ -62,6 +60,7 @@ async def graded_record(
         fingerprint=acted.transcript.fingerprint(),
         had_workspace=acted.workspace is not None,
     )
+    return record, made.refused
 
 
 def not_needed(planned: PlannedTrial) -> TrialRecord:

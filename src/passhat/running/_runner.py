@@ -14,13 +14,12 @@ from typing import TYPE_CHECKING, Literal
 import msgspec
 
 from passhat.facts import Attempt, Limits, Status, TrialRecord
-from passhat.running._denied import Denials
 from passhat.running._executor import Acted, Executor
 from passhat.running._grading_again import GradingAgain
+from passhat.running._keys_refused import AgentRefusals, JudgeRefusals
 from passhat.running._plan import PlannedTrial
 from passhat.running._progress import Board
 from passhat.running._recorded import graded_record, not_needed, unrecordable
-from passhat.running._refused import Refusals
 from passhat.running._seen import Seen
 from passhat.running._stopping import Stopping
 from passhat.running._verdict import runs_again
@@ -85,8 +84,9 @@ class Runner:
         self._earlier = earlier or {}
         self._stopping = stopping
         self._again = again
-        self._refusals = Refusals()
-        self._denials = Denials(named=writer.manifest.model_requested is not None, answered=answered)
+        self._judge_refusals = JudgeRefusals()
+        named = writer.manifest.model_requested is not None
+        self._agent_refusals = AgentRefusals(named=named, answered=answered)
         self._state: State = "finished"
         self._reason: str | None = None
         self._cut = asyncio.Event()
@@ -207,14 +207,10 @@ class Runner:
             await asyncio.sleep(self._rules.wait(acted.status, retry))
 
     async def _finish(self, planned: PlannedTrial, acted: Acted, attempts: list[Attempt]) -> TrialRecord:
-        record = await graded_record(
-            self._executor,
-            planned,
-            acted,
-            graded=self._rules.graded,
-            attempts=attempts,
-            heard=lambda made: self._check_judges(made.refused),
+        record, refused = await graded_record(
+            self._executor, planned, acted, graded=self._rules.graded, attempts=attempts
         )
+        self._check_judges(refused)
         record = await self._keep_workspace(record, acted)
         try:
             written = self._writer.append(record, acted.transcript)
@@ -237,7 +233,7 @@ class Runner:
 
     def _let_in(self, arm: str, acted: Acted) -> Acted:
         """Start no further trial once it is certain that the agent's provider lets nobody in."""
-        acted, reason = self._denials.look(arm, acted)
+        acted, reason = self._agent_refusals.look(arm, acted)
         if reason is not None:
             self._end("stopped", reason, False)
         return acted
@@ -245,7 +241,7 @@ class Runner:
     def _check_judges(self, refused: int | None) -> None:
         """Pay for no further agent once it is certain that the judge's key opens nothing."""
         usage = self._writer.tally.judge_usage
-        reason = self._refusals.reason(refused, answered=usage is not None and bool(usage.output_tokens))
+        reason = self._judge_refusals.reason(refused, answered=usage is not None and bool(usage.output_tokens))
         if reason is not None:
             self._end("stopped", reason, False)
 

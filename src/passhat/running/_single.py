@@ -107,15 +107,17 @@ class SingleTrials:
             try:
                 if look is not None:
                     look(acted.workspace)
-                record = await graded_record(executor, planned, acted, graded=self._graded)
-                again = grade_twice and is_graded(acted.status)
-                second = await graded_record(executor, planned, acted, graded=self._graded) if again else None
+                record, _ = await graded_record(executor, planned, acted, graded=self._graded)
+                again: tuple[Grade, ...] = ()
+                if grade_twice and is_graded(acted.status):
+                    second, _ = await graded_record(executor, planned, acted, graded=self._graded)
+                    again = second.grades
             finally:
                 acted.release()
         finally:
             if agent is not None:
                 await executor.close()
-        return SingleTrial(record, acted.transcript, () if second is None else second.grades)
+        return SingleTrial(record, acted.transcript, again)
 
     def run(
         self,

@@ -1,4 +1,4 @@
-"""An agent whose provider lets it not in: no failure of the agent's, and nothing to go on spending for."""
+"""Providers that let nobody in, the agent's or a judge's: nothing to go on spending for."""
 
 from __future__ import annotations
 
@@ -12,11 +12,13 @@ from passhat.running._executor import Acted
 if TYPE_CHECKING:
     from passhat.gateway import Denied
 
-_ENOUGH = 3  # trials for what can be about one trial's request, while no model has answered
+KEY_STATUSES = (401, 403)
+"""The HTTP statuses of a key that was refused. A 403 can be about one trial's text, a 401 is about the key."""
+_UNSURE = 3  # trials are enough for what can be about one trial's request, while no model has answered
 
 
-class Denials:
-    """Finds the trials of a run that no model could answer, and says when there were enough of them to stop the run.
+class AgentRefusals:
+    """Finds the trials of a run that no model could answer: no failures of the agent's. Enough of them stop the run.
 
     A 401 is about the key: one is enough, whatever came before. A 403 can be about one trial's text, and a 404 about
     what an agent asked for: they count only while no model has answered in the run's arm (``answered``: the arms where
@@ -47,8 +49,34 @@ class Denials:
         self._uncertain += not (sure or denied.unknown_model)
         told = ErrorInfo("provider", f"{denied.status}: {denied.sentence}")
         acted = dataclasses.replace(acted, status=Status.INTERRUPTED, error=told, output=None)
-        enough = sure or denied.unknown_model or self._uncertain >= _ENOUGH
+        enough = sure or denied.unknown_model or self._uncertain >= _UNSURE
         return acted, _reason(denied) if enough else None
+
+
+class JudgeRefusals:
+    """Counts the trials on which the judge's provider refused the key, until there were enough to stop the run."""
+
+    def __init__(self) -> None:
+        self._unsure = 0
+
+    def reason(self, status: int | None, *, answered: bool) -> str | None:
+        """Why the run should stop after a trial whose judge was refused with this HTTP status; None to go on.
+
+        ``answered``: a judge of this run has answered, so that a 403 is not about the key.
+
+        >>> seen = JudgeRefusals()
+        >>> [seen.reason(403, answered=False) is None for _ in range(3)], seen.reason(403, answered=True)
+        ([True, True, False], None)
+        >>> JudgeRefusals().reason(401, answered=True)
+        "the judge's provider refused the key (HTTP 401): set a key that may use this model, then passhat resume"
+        """
+        if status not in KEY_STATUSES or (status == 403 and answered):
+            return None
+        self._unsure += status == 403
+        if status == 403 and self._unsure < _UNSURE:
+            return None
+        refused = f"the judge's provider refused the key (HTTP {status})"
+        return f"{refused}: set a key that may use this model, then passhat resume"
 
 
 def _for_want_of_it(status: Status, *, replied: bool) -> bool:
