@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from passhat.auditing._rules import AuditFinding, finding
-from passhat.facts import Manifest, Task, count
+from passhat.facts import Manifest, Task, count, plural
 from passhat.graders import grader_names, source_version
 
 if TYPE_CHECKING:
@@ -43,8 +43,8 @@ def earlier_findings(suite: Suite, tasks: Sequence[Task], root: Path | str) -> I
         yield finding("never-solved", text, tasks=[task])
     always = [task for task in hashes if tried[task] >= ENOUGH and solved[task] == tried[task]]
     if always:
-        were = "was" if len(always) == 1 else "were"
-        text = f"{len(always)} of {count(len(hashes), 'task')} {were} solved in every trial of {where}"
+        share = f"{len(always)} of {count(len(hashes), 'task')}"
+        text = f"{share} {plural(len(always), 'was', 'were')} solved in every trial of {where}"
         yield finding("saturated", text, tasks=always)
 
 

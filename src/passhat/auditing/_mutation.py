@@ -16,7 +16,7 @@ from passhat.auditing._plays import TaskPlays
 from passhat.auditing._rules import AuditFinding, finding, some
 from passhat.auditing._state import table_of
 from passhat.auditing._steps import Mutant
-from passhat.facts import Role, count
+from passhat.facts import Role, count, plural
 
 Verdict = Literal["killed", "equivalent", "survived", "not realised"]
 _ENOUGH = 0.8
@@ -188,7 +188,7 @@ class Mutation:
         if words:
             tasks = [each.mutant.task for each in words]
             share = f"{len(words)} of {count(len(self._anchors), 'task')}"
-            text = f"{share} {'passes' if len(words) == 1 else 'pass'} with the reply of another task: {some(tasks)}"
+            text = f"{share} {plural(len(words), 'passes', 'pass')} with the reply of another task: {some(tasks)}"
             yield finding("words-unjudged", text, tasks=tasks)
 
     def _survivors(self) -> Iterator[AuditFinding]:
@@ -273,7 +273,7 @@ def _differ(difference: frozenset[str]) -> str:
     """What differs, in words: a table once, where more than two of its columns do."""
     tables = Counter(table_of(part) for part in difference)
     parts = {table_of(part) if tables[table_of(part)] > 2 else part for part in difference}
-    return f"{', '.join(sorted(parts))} {'differs' if len(parts) == 1 else 'differ'}"
+    return f"{', '.join(sorted(parts))} {plural(len(parts), 'differs', 'differ')}"
 
 
 def _is_code(value: str) -> bool:

@@ -12,7 +12,7 @@ from passhat.auditing._bench import Played
 from passhat.auditing._plays import TaskPlays
 from passhat.auditing._rules import AuditFinding, finding, some
 from passhat.auditing._steps import steps_in, tool_of
-from passhat.facts import Grade, Role, ToolRun, count
+from passhat.facts import Grade, Role, ToolRun, count, plural
 
 _ENOUGH_TASKS = 8
 _WRONG = " on a wrong solution"
@@ -26,8 +26,7 @@ def reference_findings(plays: Sequence[TaskPlays], *, player: bool) -> Iterator[
     if without:
         why = "" if player else "; the suite has no reference=, which would play them"
         share = f"{len(without)} of {count(len(plays), 'task')}"
-        has = "has" if len(without) == 1 else "have"
-        yield finding("no-reference", f"{share} {has} no reference{why}", tasks=without)
+        yield finding("no-reference", f"{share} {plural(len(without), 'has', 'have')} no reference{why}", tasks=without)
     runs = [run for each in plays for play in each.references for run in _runs(play)]
     working = {(run.name, _names(run)) for run in runs if run.error is None}
     for each in plays:
@@ -117,9 +116,10 @@ def _unrealised(name: str, solution: Any, play: Played, working: set[tuple[str, 
             yield f"{run.name} {why}: {run.error}"
     left_out = Counter(wanted) - Counter(run.name for run in runs)
     if left_out:
-        were = "was" if left_out.total() == 1 else "were"
         of = f"the {name}" if name == "reference" else name
-        yield f"{count(left_out.total(), 'step')} of {of} {were} never carried out: {', '.join(left_out)}"
+        steps = left_out.total()
+        never = f"{plural(steps, 'was', 'were')} never carried out"
+        yield f"{count(steps, 'step')} of {of} {never}: {', '.join(left_out)}"
 
 
 def _runs(play: Played) -> list[ToolRun]:

@@ -56,7 +56,7 @@ def balance_findings(tasks: Sequence[Task]) -> Iterator[AuditFinding]:
     act = [task for task in tasks if task not in leave and any(_DO.search(tag) for tag in task.tags)]
     total = len(leave) + len(act)
     if total >= 5 and min(len(leave), len(act)) < 0.2 * total:
-        asked = f"{count(len(act), 'task')} {'asks' if len(act) == 1 else 'ask'} to act and {len(leave)} to leave alone"
+        asked = f"{count(len(act), 'task asks', 'tasks ask')} to act and {len(leave)} to leave alone"
         text = f"{asked}; an agent that always does one looks good"
         yield finding("unbalanced", text)
 

@@ -8,7 +8,7 @@ from passhat.calibrating._correct import SINGLE_TRIALS
 from passhat.calibrating._refusing import concentrated
 from passhat.calibrating._result import Correction, Counts, Quality
 from passhat.calibrating._weights import Weighed, strata_of
-from passhat.facts import Label, count
+from passhat.facts import Label, count, plural
 from passhat.summary import Finding, JudgedTrials, SetAside
 
 FEW_LABELS = 50
@@ -24,7 +24,7 @@ def findings(
     """All findings but those on single parts."""
     n = counts.labelled
     if 0 < n < FEW_LABELS:
-        labels = f"{count(n, 'label')} {'is' if n == 1 else 'are'}"
+        labels = count(n, "label is", "labels are")
         yield _warn("few-labels", f"{labels} few: below {FEW_LABELS} every figure here is rough")
     if correction.refused and n:
         yield _warn("refused", f"no corrected rate: {correction.refused}; {correction.way_out}")
@@ -33,35 +33,52 @@ def findings(
     if correction.method == "post-stratified":
         yield from _better(quality)
         yield from _unseen(labelled)
-    chosen = n - counts.drawn
-    were = "was" if chosen == 1 else "were"
-    if chosen and counts.drawn:
-        yield _note(
-            "chosen",
-            f"{chosen} of {n} labelled trials {were} chosen, not drawn: that says nothing of others",
-        )
-    elif chosen:
-        yield _warn(
-            "chosen",
-            f"{'the labelled trial' if n == 1 else f'all {n} labelled trials'} {were} chosen, not drawn: sensitivity, "
-            "specificity and agreement are of what was chosen, not of the run",
-        )
+    yield from _chosen(counts)
     left = counts.unclear + counts.ties
     if left:
         yield _aside(left > 0.05 * (n + left), "unclear", _left_out(counts))
-    seen = n - counts.blind
-    if n and seen:
-        yield _warn(
-            "not-blind",
-            f"{seen} of {count(n, 'labelled trial')} {'was' if seen == 1 else 'were'} read with the judge's verdict in "
-            "sight, which flatters the agreement: review with --blind",
-        )
+    yield from _in_sight(counts)
     if correction.raw.method == SINGLE_TRIALS:
         yield _note(
             "unequal-trials",
             "the judge judged more trials of some tasks than of others: its rate counts each trial once here, and each "
             "task once in the report",
         )
+    yield from _concentrated(labelled)
+    yield from _unused(counts, found.tuned)
+    yield from _rubric_unsaid(found.rubric_unsaid)
+    yield from _set_aside(found.set_aside)
+
+
+def _chosen(counts: Counts) -> Iterator[Finding]:
+    """Labels of trials that somebody chose say nothing of the others."""
+    n = counts.labelled
+    chosen = n - counts.drawn
+    were = plural(chosen, "was", "were")
+    if chosen and counts.drawn:
+        yield _note("chosen", f"{chosen} of {n} labelled trials {were} chosen, not drawn: that says nothing of others")
+    elif chosen:
+        yield _warn(
+            "chosen",
+            f"{plural(n, 'the labelled trial', f'all {n} labelled trials')} {were} chosen, not drawn: sensitivity, "
+            "specificity and agreement are of what was chosen, not of the run",
+        )
+
+
+def _in_sight(counts: Counts) -> Iterator[Finding]:
+    """Who sees the judge's verdict tends to agree with it."""
+    n = counts.labelled
+    seen = n - counts.blind
+    if n and seen:
+        yield _warn(
+            "not-blind",
+            f"{seen} of {count(n, 'labelled trial')} {plural(seen, 'was', 'were')} read with the judge's verdict in "
+            "sight, which flatters the agreement: review with --blind",
+        )
+
+
+def _concentrated(labelled: Sequence[Weighed]) -> Iterator[Finding]:
+    """Trials of a task are alike: many labels of few tasks are worth less than they seem."""
     few = concentrated(labelled)
     if few is not None:
         yield _warn(
@@ -69,15 +86,16 @@ def findings(
             f"the labels keep to {count(few[0], 'task')}, where chance would have reached about {few[1]:.0f}: the "
             "intervals treat each task as one observation; spread labels over tasks",
         )
-    yield from _unused(counts, found.tuned)
-    if found.rubric_unsaid:
-        labels = f"{count(found.rubric_unsaid, 'label')} {'does' if found.rubric_unsaid == 1 else 'do'}"
+
+
+def _rubric_unsaid(labels: int) -> Iterator[Finding]:
+    """Labels that don't name the rubric that they answer."""
+    if labels:
         yield _note(
             "rubric-unsaid",
-            f"{labels}n't say on which rubric {'it was' if found.rubric_unsaid == 1 else 'they were'} given: the one "
-            "that judged is taken for it; passhat review writes it down",
+            f"{count(labels, 'label does', 'labels do')}n't say on which rubric {plural(labels, 'it was', 'they were')}"
+            " given: the one that judged is taken for it; passhat review writes it down",
         )
-    yield from _set_aside(found.set_aside)
 
 
 def _better(quality: Quality) -> Iterator[Finding]:
@@ -134,18 +152,18 @@ def _left_out(counts: Counts) -> str:
     parts += [f"{counts.ties} on which raters are divided"] * bool(counts.ties)
     left, read = counts.unclear + counts.ties, count(counts.labelled + counts.unclear + counts.ties, "read trial")
     return (
-        f"{' and '.join(parts)} of {read} {'is' if left == 1 else 'are'} left out; have a further person read "
-        f"{'it' if left == 1 else 'them'}"
+        f"{' and '.join(parts)} of {read} {plural(left, 'is', 'are')} left out; have a further person "
+        f"read {plural(left, 'it', 'them')}"
     )
 
 
 def _unused(counts: Counts, tuned: int) -> Iterator[Finding]:
     if counts.other_labels:
-        labels = count(counts.other_labels, "label")
-        judge, are = ("judges", "is") if counts.other_labels == 1 else ("judge", "are")
+        other = counts.other_labels
         yield _note(
             "whole-trials",
-            f"{labels} {judge} whole trials that other graders decide too, {are} not used: "
+            f"{count(other, 'label judges', 'labels judge')} whole trials that other graders decide too, "
+            f"{plural(other, 'is', 'are')} not used: "
             "label the criterion itself (passhat review RUN --grader NAME)",
         )
     if counts.unknown or counts.errors:
@@ -156,10 +174,10 @@ def _unused(counts: Counts, tuned: int) -> Iterator[Finding]:
         yield _note(
             "unasked",
             f"{count(counts.unasked, 'trial')} with an empty answer failed by rule, without asking the judge: "
-            f"{'it counts' if counts.unasked == 1 else 'they count'} in no rate here",
+            f"{plural(counts.unasked, 'it counts', 'they count')} in no rate here",
         )
     if tuned:
-        yield _note("tuned", f"{count(tuned, 'trial')} of split tune {'stands' if tuned == 1 else 'stand'} apart")
+        yield _note("tuned", f"{count(tuned, 'trial')} of split tune {plural(tuned, 'stands', 'stand')} apart")
 
 
 _WHY = {

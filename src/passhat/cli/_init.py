@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from passhat.facts import PasshatError
+from passhat.facts import PasshatError, plural
 
 _WORKFLOWS = {"github": ".github/workflows/evals.yml"}
 
@@ -26,7 +26,7 @@ def command(folder: Path, ci: str | None) -> int:
     there = [name for name in wanted if (folder / name).exists()]
     if there:
         raise InTheWay(
-            f"{folder}: {', '.join(there)} {'is' if len(there) == 1 else 'are'} there already; use another folder"
+            f"{folder}: {', '.join(there)} {plural(len(there), 'is', 'are')} there already; use another folder"
         )
     for name, text in wanted.items():
         _write(folder / name, text)

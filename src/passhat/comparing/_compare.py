@@ -15,7 +15,7 @@ from passhat.comparing._result import ArmFacts, Candidate, Comparison, Target, V
 from passhat.comparing._sameness import check_allowed, differences
 from passhat.comparing._telemetry import telemetry
 from passhat.comparing._verdict import WORLDS, Judge, message_of, needs
-from passhat.facts import named
+from passhat.facts import named, plural
 from passhat.summary import ExitCode, Report, name_changed
 
 
@@ -175,7 +175,7 @@ def _exit_code(
     worse = [row.name for row in rows if row.first and row.verdict == "worse" and judge.fails(row.first)]
     if worse:
         by = f" by {judge.margin * 100:g} points or more" if judge.margin else ""
-        return ExitCode.GATE_NOT_MET, f"{named(map(repr, worse))} {'is' if len(worse) == 1 else 'are'} worse{by}"
+        return ExitCode.GATE_NOT_MET, f"{named(map(repr, worse))} {plural(len(worse), 'is', 'are')} worse{by}"
     fell = list(dict.fromkeys(each.task for row in rows for each in row.changed_tasks if each.change == "worse"))
     if no_regressions and fell:
         return ExitCode.GATE_NOT_MET, f"no task may get worse, and {named(map(repr, fell))} did"

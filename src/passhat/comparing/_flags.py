@@ -35,7 +35,7 @@ def _flags(before: Report, after: Report, pairs: Pairs, lift: Lift | None, judge
         p.task for p in pairs.pairs if not p.before.c and not p.after.c and min(p.before.n, p.after.n) >= _TRIED
     )
     if floor:
-        words = f"{count(len(floor), 'task')} {'fails' if len(floor) == 1 else 'fail'}"
+        words = count(len(floor), "task fails", "tasks fail")
         yield Finding(
             "floor", "note", f"{words} every trial on both sides: suspect the task or its grader", floor[:_MOST]
         )

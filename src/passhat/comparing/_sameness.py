@@ -6,7 +6,7 @@ from collections.abc import Collection, Sequence
 from typing import Literal, get_args
 
 from passhat.comparing._errors import CompareError
-from passhat.facts import Manifest, named
+from passhat.facts import Manifest, named, plural
 from passhat.summary import Finding
 
 Allowed = Literal["graders", "tasks", "sources"]
@@ -75,4 +75,4 @@ def _graders(before: Manifest, after: Manifest) -> str:
 
 
 def _the(names: Sequence[str], word: str) -> str:
-    return f"{word if len(names) == 1 else word + 's'} {named(map(repr, names), _SHOWN)}"
+    return f"{plural(len(names), word, word + 's')} {named(map(repr, names), _SHOWN)}"

@@ -37,8 +37,10 @@ from passhat.facts._labels import (
 )
 from passhat.facts._limits import RUN_LIMITS, Limits
 from passhat.facts._manifest import (
+    EVERY_TRIAL,
     FELL_BACK,
     NO_MODEL,
+    ONLY_RECORDED,
     SCHEMA,
     Damage,
     GitState,
@@ -54,14 +56,16 @@ from passhat.facts._tasks import Task, TaskError
 from passhat.facts._transcript import ToolUse, Transcript, Turn
 from passhat.facts._trials import Attempt, ErrorInfo, TrialKey, TrialRecord
 from passhat.facts._usage import Usage
-from passhat.facts._wording import count, named
+from passhat.facts._wording import count, named, plural
 
 __all__ = [
     "CURRENCY_CODES",
     "CURRENCY_SIGNS",
+    "EVERY_TRIAL",
     "FELL_BACK",
     "LONGEST_RATER",
     "NO_MODEL",
+    "ONLY_RECORDED",
     "RULES",
     "RUN_LIMITS",
     "SCHEMA",
@@ -124,6 +128,7 @@ __all__ = [
     "message_of",
     "name_in_text",
     "named",
+    "plural",
     "standing",
     "traceback_of",
 ]

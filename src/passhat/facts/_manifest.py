@@ -10,6 +10,8 @@ from passhat.facts._limits import Limits
 from passhat.facts._metric_values import MetricValue
 from passhat.facts._usage import Usage
 
+EVERY_TRIAL = "every trial"  # the gate of a task of which all trials must pass
+ONLY_RECORDED = "none"  # that of a task whose outcomes bear on nothing
 NO_MODEL = "none"  # the model of a suite whose agent asks none
 ModelSource = Literal["scripted", "simulated", "replayed", "live", "mixed", "unseen"]
 FELL_BACK = "each trial started a fresh interpreter, because "
@@ -46,9 +48,9 @@ class TaskCount(msgspec.Struct, frozen=True):
 class TaskGate(msgspec.Struct, frozen=True):
     """What one task has to reach by itself: the rule of one test in a session of tests.
 
-    ``gate`` is a gate's text, or "every trial", or "none" where outcomes are only recorded. ``undecided`` is what an
-    undecided gate counts as, ``model_source`` who answered this task. ``xfail`` is "may fail" or "must fail" for a test
-    that is expected to; ``broken`` says why a test could judge nothing.
+    ``gate`` is a gate's text, or `EVERY_TRIAL`, or `ONLY_RECORDED`. ``undecided`` is what an undecided gate counts as,
+    ``model_source`` who answered this task. ``xfail`` is "may fail" or "must fail" for a test that is expected to;
+    ``broken`` says why a test could judge nothing.
     """
 
     task: str
@@ -58,6 +60,11 @@ class TaskGate(msgspec.Struct, frozen=True):
     model_source: ModelSource = "unseen"
     xfail: Literal["", "may fail", "must fail"] = ""
     broken: str = ""
+
+    @property
+    def has_bar(self) -> bool:
+        """Whether ``gate`` is a gate's text: a bound decides, and each look at it counts."""
+        return self.gate not in (EVERY_TRIAL, ONLY_RECORDED)
 
     @property
     def key(self) -> str:

@@ -5,13 +5,22 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 
-def count(number: int, word: str, plural: str | None = None) -> str:
-    """A number with its noun.
+def count(number: int, word: str, several: str | None = None) -> str:
+    """A number with its noun, or with more that agrees with it.
 
-    >>> count(1, "task"), count(1200, "trial"), count(3, "try", "tries")
-    ('1 task', '1,200 trials', '3 tries')
+    >>> count(1, "task"), count(1200, "trial"), count(1, "try is", "tries are")
+    ('1 task', '1,200 trials', '1 try is')
     """
-    return f"{number:,} {word if number == 1 else plural or word + 's'}"
+    return f"{number:,} {plural(number, word, several or word + 's')}"
+
+
+def plural(number: int, one: str, several: str) -> str:
+    """The word that agrees with a number which stands elsewhere in the sentence.
+
+    >>> plural(1, "is", "are"), plural(0, "is", "are")
+    ('is', 'are')
+    """
+    return one if number == 1 else several
 
 
 def named(names: Iterable[str], most: int = 5) -> str:

@@ -11,6 +11,7 @@ from typing import Any
 
 import msgspec
 
+from passhat.facts import count
 from passhat.gateway._canonical import MATCH_ON, Replacement, canonical, replacements, substitute
 from passhat.gateway._cassette_file import Entry, Stamp, read_entries, stamp_of, write_entries
 from passhat.gateway._errors import CassetteError, MissedRequest
@@ -153,9 +154,8 @@ class Cassette:
         of_task = [entry for entry in entries if entry.task == task]
         trials = {entry.trial for entry in of_task}
         if of_task and trial not in trials:
-            held = "1 trial" if len(trials) == 1 else f"{len(trials)} trials"
             return MissedRequest(
-                f"{self.path} holds {held} of task {task!r} and this is trial {trial + 1}: "
+                f"{self.path} holds {count(len(trials), 'trial')} of task {task!r} and this is trial {trial + 1}: "
                 "run fewer trials, or record more with --record missing"
             )
         same = [entry for entry in of_task if entry.trial == trial and entry.key == key]

@@ -12,7 +12,7 @@ from typing import Any, Protocol
 
 import msgspec
 
-from passhat.facts import Limits, derive_seed
+from passhat.facts import Limits, count, derive_seed
 from passhat.gateway._errors import ScriptError
 from passhat.gateway._reply import Reply, as_reply
 from passhat.gateway._request import Request
@@ -176,10 +176,9 @@ class Script:
 
     def _used_up(self) -> str:
         written = len(self._written)
-        count = "1 reply was" if written == 1 else f"{written} replies were"
         return (
-            f"No more scripted replies: {count} scripted and this is request {self.call_count}. "
-            "Script another reply, or find out why the agent asks again."
+            f"No more scripted replies: {count(written, 'reply was', 'replies were')} scripted and this is request "
+            f"{self.call_count}. Script another reply, or find out why the agent asks again."
         )
 
     def wrote(self, value: Any) -> bool:

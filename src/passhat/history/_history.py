@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
-from passhat.facts import count
+from passhat.facts import count, plural
 from passhat.history._changes import changes
 from passhat.history._collect import Found, collect
 from passhat.history._errors import HistoryError
@@ -108,7 +108,7 @@ def _outdated(recorded: Mapping[str, str], current: Mapping[str, str]) -> Iterat
         text = f"{count(len(changed), 'task')} changed since the newest run: their results are stale"
         yield Finding("stale-tasks", "warning", text, changed)
     if new and recorded:
-        text = f"{count(len(new), 'task')} of the suite {'was' if len(new) == 1 else 'were'} never run"
+        text = f"{count(len(new), 'task')} of the suite {plural(len(new), 'was', 'were')} never run"
         yield Finding("never-run", "note", text, new)
 
 

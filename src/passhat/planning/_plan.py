@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 import msgspec
 
+from passhat.facts import count
 from passhat.planning._errors import PlanError
 from passhat.planning._finding import Direction, Search, Target, no_room, room
 from passhat.planning._pilot import Pilot
@@ -202,8 +203,8 @@ def _advice(pilot: Pilot, tasks: int, trials: int, useful: int | None) -> list[s
             "a second run of the same tasks, by a changed agent, would measure it"
         )
     if tasks < 15:
-        few = f"{tasks} tasks are" if tasks > 1 else "1 task is"
         said.append(
-            f"{few} few: with fewer than {MIN_DIFFERENCES} that move, no test about tasks like these can reach .05"
+            f"{count(tasks, 'task is', 'tasks are')} few: with fewer than {MIN_DIFFERENCES} that move, no test about "
+            "tasks like these can reach .05"
         )
     return said

@@ -9,10 +9,9 @@ from typing import Any, Literal
 import pytest
 from msgspec.structs import replace
 
+from passhat.facts import EVERY_TRIAL, ONLY_RECORDED
 from passhat.suite import Gate, SuiteError
 from passhat.summary import gate_feasibility
-
-EVERY = "every trial"
 
 
 @dataclass(frozen=True)
@@ -35,7 +34,7 @@ class TrialsMark:
         """The gate in words."""
         if self.gate is not None:
             return str(self.gate)
-        return EVERY if self.every else "none"
+        return EVERY_TRIAL if self.every else ONLY_RECORDED
 
 
 _KNOWN = ("n", "gate", "simulated", "simulation", "undecided", "judges", "threshold", "arms")
@@ -81,7 +80,7 @@ def _checked(mark: pytest.Mark, forced: str | None, live: bool, of_suite: bool) 
     if arms is not None and (not isinstance(arms, str) or not arms.isidentifier()):
         raise _Wrong(f"arms={arms!r}: must be the name of a parameter of the test")
     judges, threshold = _judges(given.get("judges", ()), given.get("threshold"))
-    gate, every = _gate(given.get("gate", EVERY))
+    gate, every = _gate(given.get("gate", EVERY_TRIAL))
     simulated = simulated or simulation is not None
     if gate is not None:
         gate = _decidable(gate, judges, threshold, simulated=simulated and not live, of_suite=of_suite)
@@ -94,7 +93,7 @@ def _checked(mark: pytest.Mark, forced: str | None, live: bool, of_suite: bool) 
 
 def _gate(asked: Any) -> tuple[Gate | None, bool]:
     """The gate, and whether every trial must pass."""
-    if asked is None or asked == EVERY:
+    if asked is None or asked == EVERY_TRIAL:
         return None, asked is not None
     gate = asked if isinstance(asked, Gate) else Gate.parse(asked)
     if gate.of != "these tasks":

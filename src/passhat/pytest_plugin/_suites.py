@@ -11,13 +11,12 @@ from typing import TYPE_CHECKING, Any, cast
 import msgspec
 import pytest
 
-from passhat.facts import NO_MODEL, RULES, Counts, PasshatError, Status, Task, Transcript, TrialRecord
+from passhat.facts import EVERY_TRIAL, NO_MODEL, RULES, Counts, PasshatError, Status, Task, Transcript, TrialRecord
 from passhat.pytest_plugin._asking import may_spend
 from passhat.pytest_plugin._doubles import who_answered
 from passhat.pytest_plugin._environment import gateway_of
 from passhat.pytest_plugin._judging import host_of_judges, unjudged
 from passhat.pytest_plugin._keys import SUITES, TRIAL
-from passhat.pytest_plugin._marks import EVERY
 from passhat.pytest_plugin._parts import Kind, WrongTest
 from passhat.pytest_plugin._refusing import UNASKED
 
@@ -41,7 +40,7 @@ def suite_tests(suite: Suite | str | Path, *, trials: int | None = None, gate: A
     place = (caller.f_code.co_filename, caller.f_lineno)
     found = _found(suite, Path(place[0]).parent)
     if gate == _BY_KIND:
-        gate = EVERY if found.kind == "regression" else None
+        gate = EVERY_TRIAL if found.kind == "regression" else None
     gate = _check_gate(gate, found)
     doubled = found.script is not None or found.simulation is not None
     simulated = found.model == NO_MODEL or (doubled and found.model is None)  # a model that it names comes first
@@ -76,7 +75,7 @@ def _check_gate(gate: Any, suite: Suite) -> Any:
     from passhat.graders import grader_names
     from passhat.suite import Gate
 
-    if gate is None or gate == EVERY:
+    if gate is None or gate == EVERY_TRIAL:
         return gate
     asked = gate if isinstance(gate, Gate) else Gate.parse(gate)
     names = grader_names(suite.graders)

@@ -11,10 +11,9 @@ from typing import Literal
 
 import msgspec
 
-from passhat.facts import Manifest, ModelSource, Status, TrialRecord
+from passhat.facts import EVERY_TRIAL, Manifest, ModelSource, Status, TrialRecord
 from passhat.pytest_plugin._explaining import explain, incomplete
 from passhat.pytest_plugin._listing import listing
-from passhat.pytest_plugin._marks import EVERY
 from passhat.pytest_plugin._parts import Part
 from passhat.pytest_plugin._trial_parts import TrialParts
 from passhat.suite import Gate
@@ -124,10 +123,10 @@ def _judged(first: Part, report: Report, trials: Sequence[TrialParts]) -> CaseVe
         headline = f"gate {gate.gate} is {gate.verdict}{look}: {headline}"
         explanation = explain(gate, row) if outcome == "failed" else ""
         aside = gate.message if gate.looks > 1 or gate.verdict == "undecided" else ""
-    elif row.missing and row.c == row.n and (first.rule == EVERY or not row.n):
+    elif row.missing and row.c == row.n and (first.rule == EVERY_TRIAL or not row.n):
         properties["verdict"] = "incomplete"
         outcome, headline, explanation = "failed", f"incomplete: {headline}", incomplete(row)
-    elif first.rule == EVERY:
+    elif first.rule == EVERY_TRIAL:
         outcome = "passed" if row.c == row.n else "failed"
         explanation = (
             "" if outcome == "passed" else "every trial must pass; a gate such as 'pass@1 >= 0.8' asks for less"

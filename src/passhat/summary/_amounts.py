@@ -7,7 +7,7 @@ from array import array
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 
-from passhat.facts import RULES, Counts, Status, TrialRecord
+from passhat.facts import RULES, Counts, Status, TrialRecord, count
 from passhat.stats import bar_verdict, quantile_interval, smallest_all_pass
 from passhat.suite import Gate
 from passhat.summary._report import GateVerdict
@@ -109,7 +109,7 @@ def _bound(verdict: GateVerdict, low: float, high: float, op: str) -> float | No
 
 def _sentence(gate: Gate, verdict: GateVerdict, low: float, high: float, level: float, n: int, lost: int) -> str:
     side = f"one-sided {level * 100:.4g} %, {n} trials"
-    whatever = f", whatever the {lost} unknown amount{'s' * (lost != 1)} had been" if lost else ""
+    whatever = f", whatever the {count(lost, 'unknown amount')} had been" if lost else ""
     if verdict != "undecided":
         at_most = (gate.op == "<=") == (verdict == "met")
         words = f"at most {high:.4g}" if at_most else f"at least {low:.4g}"

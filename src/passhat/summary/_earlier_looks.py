@@ -16,7 +16,6 @@ from passhat.facts import Manifest, TrialRecord, digest
 from passhat.records import RecordError, RunReader, list_runs
 from passhat.suite import Gate
 from passhat.summary._summarize import summarize
-from passhat.summary._task_gates import EVERY, NONE
 
 
 def same_code(run: Manifest) -> tuple[str, ...] | None:
@@ -124,7 +123,7 @@ class EarlierLooks:
     def of(self, gates: Iterable[Gate | str], *, arm: str | None = None) -> dict[str, int]:
         """Which look this run is at each of its gates, by the gate's text."""
         side = self._run.main_arm if arm is None else arm
-        own = [each for each in self._run.task_gates if each.arm == side and each.gate not in (EVERY, NONE)]
+        own = [each for each in self._run.task_gates if each.arm == side and each.has_bar]
         found = {str(gate): self.at(gate, arm=arm) for gate in _parsed(gates)}
         return found | {each.key: self.at(each.gate, task=each.task, arm=each.arm) for each in own}
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from passhat.facts import Manifest
+from passhat.facts import Manifest, count
 from passhat.stats import Interval, Refused, bar_verdict, smallest_all_pass
 from passhat.stats import Rate as RateWord
 from passhat.suite import Gate
@@ -135,14 +135,14 @@ class GateJudge:
             verdicts.append(bar_verdict(ends.low, ends.high, gate.number, op=gate.op))
         if len(set(verdicts)) > 1:
             message = (
-                f"{missing} trial{'s' * (missing != 1)} missing: had all of them failed the verdict would be "
+                f"{count(missing, 'trial')} missing: had all of them failed the verdict would be "
                 f"{verdicts[0]!r}, had all passed {verdicts[1]!r}"
             )
             return "incomplete", None, estimate, message
         ends = Ends(min(each.low for each in bounds), max(each.high for each in bounds))
         bound, message = explain(verdicts[0], ends, gate, level)
         if missing and worlds == BOTH:
-            message += f", whatever the {missing} missing trial{'s' * (missing != 1)} had been"
+            message += f", whatever the {count(missing, 'missing trial')} had been"
         return verdicts[0], bound, estimate, message
 
     def _measure(self, gate: Gate) -> Callable[[World], Measured | None]:
@@ -234,7 +234,7 @@ def gate_feasibility(
     except Refused as refusal_:
         return Feasibility(False, None, f"{gate} can't be met: {refusal_}", tasks, gate.k)
     best = ends.low if up else ends.high
-    size = f"{tasks} task{'s' * (tasks != 1)} × {trials} trial{'s' * (trials != 1)}"
+    size = f"{count(tasks, 'task')} × {count(trials, 'trial')}"
     if bar_verdict(ends.low, ends.high, gate.number, op=gate.op) == "met":
         return Feasibility(True, best, f"{gate} can be met by {size}", tasks, trials)
     start = f"{gate} can't be met by {size}: even if all {'pass' if up else 'fail'} they prove {best:.3f}"
@@ -251,7 +251,7 @@ def gate_feasibility(
 
 def _percentile_feasibility(gate: Gate, tasks: int, trials: int, level: float) -> Feasibility:
     needed = trials_for_percentile(gate, level)
-    size = f"{tasks} task{'s' * (tasks != 1)} × {trials} trial{'s' * (trials != 1)}"
+    size = f"{count(tasks, 'task')} × {count(trials, 'trial')}"
     if tasks * trials >= needed:
         return Feasibility(True, None, f"{gate} can be met by {size}", tasks, trials)
     enough = math.ceil(needed / tasks)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from passhat.facts import count
 from passhat.stats import OrderCheck, order_check
 from passhat.summary._report import OrderRow
 from passhat.summary._tally import MISSING, PASSED, TaskTally
@@ -27,7 +28,7 @@ def look_at_order(tasks: Sequence[TaskTally]) -> OrderRow | None:
 
 def _left_out(tasks: int) -> str:
     """What is said of tasks that take no part."""
-    return f"; {tasks} task{'s' * (tasks != 1)} with missing trials left out" if tasks else ""
+    return f"; {count(tasks, 'task')} with missing trials left out" if tasks else ""
 
 
 def _tests(check: OrderCheck) -> dict[str, float]:

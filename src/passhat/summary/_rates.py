@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from passhat.facts import count
 from passhat.stats import Interval, Refused
 from passhat.stats import Rate as RateWord
 from passhat.summary._measure import MIN_UNITS, Measured
@@ -37,7 +38,7 @@ class Population:
         if self.hand_picked:
             return "the tasks were picked by hand"
         if self.units < MIN_UNITS:
-            return f"{self.units} independent task{'s' * (self.units != 1)} can't stand for others; {MIN_UNITS} can"
+            return f"{count(self.units, 'independent task')} can't stand for others; {MIN_UNITS} can"
         return ""
 
 

@@ -7,15 +7,13 @@ from dataclasses import replace
 
 import msgspec
 
-from passhat.facts import Manifest, TaskGate, TrialRecord
+from passhat.facts import ONLY_RECORDED, Manifest, TaskGate, TrialRecord
 from passhat.suite import Gate
 from passhat.summary._amounts import Amounts, kept_amounts
 from passhat.summary._gates import GateJudge, Terms
 from passhat.summary._rates import Population
 from passhat.summary._report import GateRow, GateVerdict
 from passhat.summary._worlds import Headline
-
-EVERY, NONE = "every trial", "none"
 
 
 class TaskGates:
@@ -24,7 +22,7 @@ class TaskGates:
     def __init__(self, manifest: Manifest, arm: str) -> None:
         self._manifest = manifest
         self.gates = {each.task: each for each in manifest.task_gates if each.arm == arm}
-        kept = kept_amounts([Gate.parse(each.gate) for each in self.gates.values() if each.gate not in (EVERY, NONE)])
+        kept = kept_amounts([Gate.parse(each.gate) for each in self.gates.values() if each.has_bar])
         self._amounts = {unseen: Amounts(kept, unseen=unseen) for unseen in (False, True)}
 
     def see(self, record: TrialRecord) -> None:
@@ -47,7 +45,7 @@ class TaskGates:
     def _row(self, gate: TaskGate, alone: Headline, terms: Terms) -> GateRow | None:
         if gate.broken:
             return GateRow(gate.gate, "incomplete", None, 1, None, 1.0, f"the test itself is broken: {gate.broken}")
-        if gate.gate in (EVERY, NONE):
+        if not gate.has_bar:
             return _plain(gate, alone, terms.tampered)
         judge = GateJudge(
             msgspec.structs.replace(self._manifest, model_source=gate.model_source),
@@ -85,7 +83,7 @@ def _plain(gate: TaskGate, alone: Headline, tampered: bool) -> GateRow | None:
     verdict: GateVerdict = "met" if c == n else "not met"
     if (task.missing and c == n) or not n or tampered:
         verdict = "incomplete"
-    if gate.gate == NONE and n and not tampered:
+    if gate.gate == ONLY_RECORDED and n and not tampered:
         return None
     missing = f", {task.missing} missing" if task.missing else ""
     row = GateRow(gate.gate, verdict, None, 1, c / n if n else None, 1.0, f"{c} of {n} trials passed{missing}")

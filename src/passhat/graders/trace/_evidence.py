@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Literal, get_args
 
-from passhat.facts import Grade, ToolRun, ToolUse, Transcript
+from passhat.facts import Grade, ToolRun, ToolUse, Transcript, plural
 from passhat.graders._check import Check
 from passhat.graders._compare import short
 from passhat.graders._names import GraderSetup
@@ -128,9 +128,8 @@ def unoffered(transcript: Transcript, names: Sequence[str]) -> list[str]:
 def unknown_tools(transcript: Transcript, names: Sequence[str], label: str) -> Grade:
     """The error of a check that would pass only because it names a tool that doesn't exist."""
     offered = ", ".join(sorted(transcript.offered)) or "no tools at all"
-    many = "s" if len(names) > 1 else ""
     error = (
-        f"unknown tool{many} {', '.join(map(repr, names))}: no request offered it (offered: {offered}); "
-        f"correct the name, or say unoffered_ok=True"
+        f"{plural(len(names), 'unknown tool', 'unknown tools')} {', '.join(map(repr, names))}: no request offered it "
+        f"(offered: {offered}); correct the name, or say unoffered_ok=True"
     )
     return Grade(None, error=error, evidence=label)

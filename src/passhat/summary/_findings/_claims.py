@@ -38,7 +38,7 @@ def few_tasks(evidence: Evidence) -> Iterator[Finding]:
     yield Finding(
         "few-tasks",
         "warning",
-        f"{count(units, 'independent task')} say{'s' * (units == 1)} nothing about others ({step}): there is no "
+        f"{count(units, 'independent task says', 'independent tasks say')} nothing about others ({step}): there is no "
         f"interval for tasks like these below {MIN_UNITS}",
     )
 

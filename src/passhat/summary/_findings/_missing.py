@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from passhat.facts import count, named
+from passhat.facts import count, named, plural
 from passhat.summary._findings._evidence import Evidence, percent
 from passhat.summary._report import Finding
 
@@ -60,8 +60,8 @@ def one_sided(evidence: Evidence) -> Iterator[Finding]:
     first = next(iter(evidence.report.pass_at), None)
     bounds = first.if_missing if first is not None else None
     between = "" if bounds is None else f" ({bounds[0]:.3f} to {bounds[1]:.3f})"
-    counted = f"{known} counts as a failure" if known == 1 else f"{known} count as failures"
-    gone = f"{lost} is missing" if lost == 1 else f"{lost} are missing"
+    counted = count(known, "counts as a failure", "count as failures")
+    gone = count(lost, "is missing", "are missing")
     again = "passhat regrade" if evidence.report.regrade else "passhat resume"
     yield Finding(
         "one-sided",
@@ -77,13 +77,13 @@ def one_sided(evidence: Evidence) -> Iterator[Finding]:
 def untested_tasks(evidence: Evidence) -> Iterator[Finding]:
     """Tasks that the estimates can't include."""
     untested = [task.task for task in evidence.headline.tasks if not evidence.headline.trials(task)]
+    number = len(untested)
     if untested:
-        verb = "is" if len(untested) == 1 else "are"
         yield Finding(
             "untested-tasks",
-            "error" if len(untested) == len(evidence.headline.tasks) else "warning",
-            f"{count(len(untested), 'task has', 'tasks have')} no trial with a verdict and {verb} in no estimate "
-            f"({named(untested)})",
+            "error" if number == len(evidence.headline.tasks) else "warning",
+            f"{count(number, 'task has', 'tasks have')} no trial with a verdict and {plural(number, 'is', 'are')} in "
+            f"no estimate ({named(untested)})",
             tuple(untested),
         )
 
@@ -120,7 +120,7 @@ def retried(evidence: Evidence) -> Iterator[Finding]:
         yield Finding(
             "retried",
             "note",
-            f"{count(number, 'attempt')} failed for reasons outside the agent and {'was' if number == 1 else 'were'} "
+            f"{count(number, 'attempt')} failed for reasons outside the agent and {plural(number, 'was', 'were')} "
             "run again; time, tokens and dollars include them",
         )
 

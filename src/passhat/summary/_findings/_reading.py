@@ -40,7 +40,7 @@ def not_the_agents(evidence: Evidence) -> Iterator[Finding]:
     yield Finding(
         "failures-not-the-agents",
         "warning",
-        f"Of {count(reading.failed_read, 'failure')} that people read, {total} {'is' if total == 1 else 'are'} blamed "
+        f"Of {count(reading.failed_read, 'failure')} that people read, {count(total, 'is', 'are')} blamed "
         f"on {parts} and not on the agent: mend what is wrong there and run again",
     )
 

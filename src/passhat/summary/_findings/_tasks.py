@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from passhat.facts import count, named
+from passhat.facts import count, named, plural
 from passhat.summary._findings._evidence import Evidence, percent
 from passhat.summary._report import Finding
 from passhat.summary._rows import MIN_TRIALS
@@ -179,7 +179,7 @@ def tune_tasks(evidence: Evidence) -> Iterator[Finding]:
     yield Finding(
         "tune-tasks",
         "note",
-        f"{count(len(tuned), 'task')} used for tuning {'is' if len(tuned) == 1 else 'are'} left out of the headline "
+        f"{count(len(tuned), 'task')} used for tuning {plural(len(tuned), 'is', 'are')} left out of the headline "
         "and reported apart, by split",
     )
 
