@@ -15,28 +15,29 @@ if TYPE_CHECKING:
     from passhat.isolation._contract import Channel, Ended, Job, ProcessLimits
     from passhat.isolation._copying import copy_file
     from passhat.isolation._environ import home_environ, host_environ, make_home, trial_environ
-    from passhat.isolation._isolated import ForkServer, ImportFailed, ServerReport, ServerSpec
+    from passhat.isolation._isolated import ForkServer
     from passhat.isolation._leftovers import end_leftovers
     from passhat.isolation._mounts import unmount_below
     from passhat.isolation._removal import remove_tree
     from passhat.isolation._seal import SealChange, SealError, seal
     from passhat.isolation._seeding import reseed
     from passhat.isolation._slot import Slot
+    from passhat.isolation._spec import ImportFailed, ServerReport, ServerSpec
 
 _HOME = {
     "Capabilities": "_capabilities",
     "Channel": "_contract",
     "Ended": "_contract",
     "ForkServer": "_isolated",
-    "ImportFailed": "_isolated",
+    "ImportFailed": "_spec",
     "IsolationError": "_capabilities",
     "IsolationUnavailable": "_capabilities",
     "Job": "_contract",
     "ProcessLimits": "_contract",
     "SealChange": "_seal",
     "SealError": "_seal",
-    "ServerReport": "_isolated",
-    "ServerSpec": "_isolated",
+    "ServerReport": "_spec",
+    "ServerSpec": "_spec",
     "Slot": "_slot",
     "capabilities": "_capabilities",
     "copy_file": "_copying",

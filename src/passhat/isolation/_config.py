@@ -6,17 +6,23 @@ from typing import Literal
 
 import msgspec
 
+from passhat.isolation._certain import Certain
 from passhat.isolation._snapshot import UserModule
 
 
 class ServerConfig(msgspec.Struct, frozen=True, kw_only=True):
-    """Everything a fork server needs; it never reads the user's files."""
+    """Everything a fork server needs; it never reads the user's files.
+
+    With ``certain`` it isn't known yet what the user's code imports: the server has ready what is certain, and gets a
+    whole configuration once a fork of it has imported that code.
+    """
 
     runner: int  # pid
     mode: Literal["fork", "spawn"] = "fork"
     sys_path: tuple[str, ...] = ()
     preload: tuple[str, ...] = ()
     warm_up: str = ""
+    certain: Certain | None = None
     installed: tuple[str, ...] = ()
     user: tuple[UserModule, ...] = ()
     suspect: bool = False

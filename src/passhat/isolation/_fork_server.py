@@ -33,7 +33,6 @@ class ServerProcess:
         self._messages: list[tuple[Kind, bytes]] = []
         self._popen: subprocess.Popen[bytes] | None = None
         self._words = _Words()
-        self.ready = ServerReady()
 
     async def start(self, seconds: float) -> ServerReady:
         """Start it and wait until its imports are done. Raises `IsolationError`, saying what it said."""
@@ -60,10 +59,17 @@ class ServerProcess:
         finally:
             theirs.close()
         as_before(self._popen.pid)
+        return await self._configure(Kind.JOB, self._config, seconds)
+
+    async def complete(self, config: ServerConfig, seconds: float) -> ServerReady:
+        """Tell it the rest of its configuration, and wait until it has imported that. Raises `IsolationError`."""
+        async with self._lock:
+            return await self._configure(Kind.LEARNED, config, seconds)
+
+    async def _configure(self, kind: Kind, config: ServerConfig, seconds: float) -> ServerReady:
         try:
-            await asyncio.get_running_loop().sock_sendall(
-                ours, Framing().pack(Kind.JOB, msgspec.json.encode(self._config))
-            )
+            message = Framing().pack(kind, msgspec.json.encode(config))
+            await asyncio.get_running_loop().sock_sendall(self._sock, message)
             kind, body = await asyncio.wait_for(self._next(), seconds)
         except (TimeoutError, OSError) as error:
             why = f"took more than {seconds:g} s to import" if isinstance(error, TimeoutError) else self._words.text()
@@ -76,8 +82,7 @@ class ServerProcess:
             said = f"{body.decode('utf-8', 'replace')}\n{self._words.text()}"
             await self.close(at_once=True)
             raise IsolationError(f"the fork server did not start: {said}")
-        self.ready = msgspec.json.decode(body, type=ServerReady)
-        return self.ready
+        return msgspec.json.decode(body, type=ServerReady)
 
     @property
     def pid(self) -> int | None:

@@ -12,6 +12,7 @@ class Kind(enum.IntEnum):
 
     JOB = 1
     CANCEL = 2
+    LEARNED = 3  # to the server: its whole configuration
 
     EVENT = 11
     PHASE = 12

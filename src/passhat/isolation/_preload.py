@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from types import ModuleType
 
 from passhat.isolation import _linux
+from passhat.isolation._certain import Certain
 from passhat.isolation._hazards import Baseline, hazards, sentinel_holders
 from passhat.isolation._snapshot import ModuleKinds
 
@@ -22,14 +23,14 @@ from passhat.isolation._snapshot import ModuleKinds
 class _KeepsOut(importlib.abc.MetaPathFinder):
     """Refuses imports of the user's modules, and remembers who was asked for."""
 
-    def __init__(self, names: Iterable[str]) -> None:
-        self._names = frozenset(names)
+    def __init__(self) -> None:
+        self.names: frozenset[str] = frozenset()
         self.asked: list[str] = []
 
     def find_spec(
         self, name: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> importlib.machinery.ModuleSpec | None:
-        if name in self._names:
+        if name in self.names:
             self.asked.append(name)
             raise ImportError(f"{name} is the user's module, which the server must not import", name=name)
         return None
@@ -38,16 +39,37 @@ class _KeepsOut(importlib.abc.MetaPathFinder):
 class Preloader:
     """Imports modules package by package and judges what each left behind."""
 
-    def __init__(
-        self, names: Iterable[str], sentinels: Mapping[str, str], kinds: ModuleKinds, user: Iterable[str] = ()
-    ) -> None:
-        self._gate = _KeepsOut(user)
+    def __init__(self, sentinels: Mapping[str, str], kinds: ModuleKinds) -> None:
+        self._gate = _KeepsOut()
         self._packages: dict[str, list[str]] = {}
-        for name in names:
-            self._packages.setdefault(name.partition(".")[0], []).append(name)
         self._sentinels = dict(sentinels)
         self._kinds = kinds
         self._baseline = Baseline()
+
+    def take(self, names: Iterable[str], user: Iterable[str]) -> None:
+        """Modules to import next, those that are here already left out; ``user`` are those that must stay out."""
+        self._packages = {}
+        for name in names:
+            if name not in sys.modules:
+                self._packages.setdefault(name.partition(".")[0], []).append(name)
+        self._gate.names = frozenset(user)
+
+    def import_certain(self, certain: Certain) -> list[str]:
+        """Import what the user's code is certain to import, just as it would. What is wrong with this process then, as
+        far as it concerns forking it; empty when nothing is."""
+        self._gate.names = frozenset(certain.user)
+        with self._without_user_modules():
+            for name, names in certain.imports:
+                try:
+                    importlib.__import__(name, {}, {}, names)
+                except Exception as error:
+                    return [f"{name} can't be imported: {type(error).__name__}: {error}"]
+                found = hazards(self._baseline) or [
+                    f"it asked for the user's module {name}" for name in self._gate.asked
+                ]
+                if found:
+                    return found
+        return []
 
     def import_all(self) -> dict[str, str]:
         """Import everything. Returns the packages that could not be imported on their own, with the reason."""

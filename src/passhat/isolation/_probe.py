@@ -1,4 +1,4 @@
-"""What happens when the user's code is imported: looked at in a fresh interpreter that is thrown away."""
+"""What happens when the user's code is imported: looked at in a process that is thrown away."""
 
 from __future__ import annotations
 

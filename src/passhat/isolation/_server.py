@@ -50,28 +50,57 @@ class Server:
             leave(95)
 
     def prepare(self) -> ServerReady:
-        """Import what is to be warm and freeze it. The answer for the runner."""
+        """Import what is to be warm, as far as that is known. The answer for the runner."""
         config = self._config
         sys.path[:] = list(config.sys_path)
-        kinds = ModuleKinds()
-        before = dict(os.environ)
-        users = [module.name for module in config.user]
-        preloader = Preloader([*config.preload, *config.installed], config.sentinels, kinds, users)
+        self._kinds = ModuleKinds()
+        self._before = dict(os.environ)
+        self._preloader = Preloader(config.sentinels, self._kinds)
+        if config.certain is None:
+            return self.complete(config)
+        self._preloader.take(config.preload, ())
+        self._preloader.import_all()
+        dirty = self._preloader.import_certain(config.certain)
+        self._surround(Snapshot())
+        gc.freeze()  # a collection in the fork that comes next would copy all of this memory
+        return ServerReady(modules=len(sys.modules), dirty=tuple(dirty))
+
+    def complete(self, config: ServerConfig) -> ServerReady:
+        """Import what else is to be warm, and freeze it. The answer for the runner."""
+        self._config = config
+        self._wait_for_supervisors()  # a child would be a hazard
+        preloader = self._preloader
+        preloader.take([*config.preload, *config.installed], [module.name for module in config.user])
         if config.suspect:
             left_out = preloader.import_safe(config.import_seconds, self._sweep)
         else:
             left_out = preloader.import_all()
-        overlay = _changes(before, dict(os.environ), set(config.sentinels))
+        self._surround(Snapshot(config.user))
         if config.warm_up:
             module, _, function = config.warm_up.partition(":")
             getattr(importlib.import_module(module), function)(config.scratch)
-        snapshot = Snapshot(config.user)
-        self._surroundings = _child.Surroundings(snapshot, kinds, overlay, _user_processes(config.slots))
         dirty = preloader.state() if config.mode == "fork" else []
+        gc.unfreeze()
         gc.collect()
-        gc.disable()
         gc.freeze()
+        overlay = self._surroundings.overlay
         return ServerReady(modules=len(sys.modules), left_out=left_out, dirty=tuple(dirty), overlay=overlay)
+
+    def _surround(self, snapshot: Snapshot) -> None:
+        config = self._config
+        overlay = _changes(self._before, dict(os.environ), set(config.sentinels))
+        self._surroundings = _child.Surroundings(snapshot, self._kinds, overlay, _user_processes(config.slots))
+
+    def _wait_for_supervisors(self) -> None:
+        """Until those that have been told to leave have done so."""
+        waiter = select.poll()
+        waiter.register(self._wakeup, select.POLLIN)
+        give_up = time.monotonic() + _LAST_WORDS
+        self._guard()
+        while self._slots and time.monotonic() < give_up:
+            if waiter.poll(50):
+                drain(self._wakeup)
+            self._guard()
 
     def _sweep(self) -> None:
         self._tree.kill_all()
@@ -97,9 +126,11 @@ class Server:
         except OSError:
             return False
         self._passed += descriptors
-        for kind, _body in self._framing.feed(data):
+        for kind, body in self._framing.feed(data):
             if kind is Kind.SLOT:
                 self._fork_supervisor(self._passed.pop(0))
+            elif kind is Kind.LEARNED:
+                self.say(Kind.READY, msgspec.json.encode(self.complete(msgspec.json.decode(body, type=ServerConfig))))
             elif kind is Kind.SETTLED:
                 self.say(Kind.SETTLED, b"1" if self._settle() else b"0")
         return bool(data)
@@ -166,13 +197,7 @@ class Server:
     def finish(self) -> None:
         """Let the supervisors end their jobs, then end everything."""
         self._sock.close()
-        give_up = time.monotonic() + _LAST_WORDS
-        waiter = select.poll()
-        waiter.register(self._wakeup, select.POLLIN)
-        while self._slots and time.monotonic() < give_up:
-            if waiter.poll(50):
-                drain(self._wakeup)
-            self._guard()
+        self._wait_for_supervisors()
         self._tree.kill_all()
 
 
@@ -202,6 +227,7 @@ def main(numbers: list[int]) -> None:
     sock = socket.socket(fileno=numbers[0])
     os.set_inheritable(numbers[0], False)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    gc.disable()  # imports make little garbage; it is collected once, when all are done
     _child.settle_streams()
     _linux.become_subreaper()
     config = _read_config(sock)
