@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -102,6 +103,46 @@ async def test_a_package_that_is_unfit_for_forking_is_imported_anew_in_each_job(
         assert reason in left_out["unfit"]
         found = await warm(server, ["harmless", "unfit", "importer"])
     assert found == {"harmless": True, "unfit": False, "importer": False}
+
+
+async def test_a_suite_of_harmless_packages_takes_one_interpreter(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    commands: list[list[str]] = []
+    started = subprocess.Popen
+
+    def counted(command: list[str], **more: Any) -> subprocess.Popen[bytes]:
+        commands.append(command)
+        return started(command, **more)
+
+    monkeypatch.setattr(subprocess, "Popen", counted)
+    counter = project.user / "imported"
+    text = f"with open({str(counter)!r}, 'a') as file: file.write('x')\n"
+    project.package("parcel", text)
+    project.package("letter", text)
+    project.module("helper", "import parcel\nVALUE = 1\n")
+    project.module("suite", "import helper\nimport letter\n")
+    async with ForkServer(project.spec()) as server:
+        assert (server.report.mode, server.report.left_out, len(commands)) == ("process", {}, 1)
+        assert await warm(server, ["parcel", "letter", "helper"]) == {"parcel": True, "letter": True, "helper": False}
+    assert counter.read_text() == "xxx", "parcel is certain; letter had to be learned"
+
+
+async def test_a_module_that_stands_before_an_installed_one_only_later_is_the_one_that_jobs_get(
+    project: Project,
+) -> None:
+    project.package("parcel", "VALUE = 'installed'\n")
+    vendor = project.user / "vendor"
+    vendor.mkdir()
+    (vendor / "parcel.py").write_text("VALUE = 'own'\n")
+    suite = project.module(
+        "suite", f"import sys\nsys.path.insert(0, {str(vendor)!r})\nimport parcel, helper\nVALUES = [parcel.VALUE]\n"
+    )
+    project.module("helper", "SEEN = []\n")
+    async with ForkServer(project.spec()) as server:
+        assert await warm(server, ["parcel"]) == {"parcel": False}
+        ended = await (await server.slot()).run(job("isolation_state:values", str(suite)))
+    assert ended.result["values"] == ["own"], ended.reason
 
 
 async def test_a_client_that_is_made_by_the_users_code_is_no_hazard_of_a_package(project: Project) -> None:
