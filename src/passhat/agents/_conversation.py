@@ -320,7 +320,14 @@ def _say(trial: Trial, heard: list[Message], role: str, text: str) -> None:
 
 
 def dialogue(told: Any) -> tuple[Message, ...]:
-    """What was said in a conversation, from a finished trial or its transcript: roles "user" and "assistant"."""
+    """What was said in a conversation, from a finished trial or its transcript: roles "user" and "assistant".
+
+    >>> from passhat import evaluate
+    >>> last = lambda trial: dialogue(trial)[-1].text == "BYE"
+    >>> agent = Conversation(lambda trial, message: message.upper(), user=["hello", "bye"])
+    >>> evaluate([{"id": "t", "input": ""}], agent, k=1, graders=[last]).pass_at_1
+    1.0
+    """
     transcript: Transcript = told if isinstance(told, Transcript) else told.transcript
     return tuple(
         Message(event.name, event.value)

@@ -38,6 +38,16 @@ class ModelUser:
     Whatever it says is checked: see `role_break` and `stopped_early`. A break, and a model that doesn't answer, raise
     `SimulatorError`: such a trial says nothing about the agent. So do functions of the trial that raise, or return no
     such thing. Raises `AdapterError` for arguments that make no sense.
+
+    >>> from passhat.agents import Conversation
+    >>> user = ModelUser(
+    ...     base_url="http://127.0.0.1:8080/v1",
+    ...     api_key="key",
+    ...     model="small",
+    ...     goal="Get the lamp of order A1 replaced.",
+    ...     facts=[Fact("postcode", "1012 AB")],
+    ... )
+    >>> agent = Conversation(lambda trial, message: "Which postcode?", user=user, turns=6)
     """
 
     def __init__(

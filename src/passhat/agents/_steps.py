@@ -15,7 +15,11 @@ from passhat.trial import Trial
 
 @dataclass(frozen=True)
 class Prompt:
-    """The user says something. Raises `AdapterError` for what isn't text, or is blank."""
+    """The user says something. Raises `AdapterError` for what isn't text, or is blank.
+
+    >>> Prompt("I want my money back.").text
+    'I want my money back.'
+    """
 
     text: str
 
@@ -25,7 +29,10 @@ class Prompt:
 
 @dataclass(frozen=True)
 class Reload:
-    """The agent is loaded anew, as after a restart; the conversation goes on."""
+    """The agent is loaded anew, as after a restart; the conversation goes on.
+
+    >>> user = [Prompt("Remember: my order is A1."), Reload(), Prompt("Which order is mine?")]
+    """
 
 
 @dataclass(frozen=True)
@@ -33,6 +40,9 @@ class End:
     """The user ends the conversation, and how: "satisfied", "gave up", "script over", "user ended".
 
     Raises `AdapterError` for what isn't text, or is blank.
+
+    >>> End("satisfied").state
+    'satisfied'
     """
 
     state: str

@@ -18,6 +18,10 @@ class Check:
     """A grader of a finished trial. Checks are plain callables; ``verify`` asks one in a test.
 
     ``as_`` gives a copy with another name, role, weight or threshold.
+
+    >>> from passhat.graders import answers
+    >>> answers.contains(["refund"]).as_("says refund", role="advisory").name
+    'says refund'
     """
 
     name: str = "check"

@@ -71,6 +71,11 @@ def all_of(*graders: Any, name: str | None = None) -> AllOf:
     """All of them pass. Any failure fails it, whatever else erred; else an error or unknown part leaves it open.
 
     The score is the weighted mean of the parts' scores, 0 when a critical part fails.
+
+    >>> from passhat.graders import all_of, grade
+    >>> short, polite = (lambda trial: len(trial.output) < 20), (lambda trial: "please" in trial.output)
+    >>> grade(all_of(short, polite), "Wait, please.").passed
+    True
     """
     return AllOf(graders, "all_of", name)
 
@@ -92,6 +97,11 @@ def any_of(*graders: Any, name: str | None = None) -> AnyOf:
     """At least one of them passes, whatever else erred. A critical part must pass all the same.
 
     The score is the best part's.
+
+    >>> from passhat.graders import any_of, grade
+    >>> short, polite = (lambda trial: len(trial.output) < 20), (lambda trial: "please" in trial.output)
+    >>> grade(any_of(short, polite), "Wait.").passed
+    True
     """
     return AnyOf(graders, "any_of", name)
 
@@ -165,7 +175,13 @@ class Not(Combined):
 
 
 def not_(grader: Any, *, name: str | None = None) -> Not:
-    """The grader fails. What is unknown or erred stays so: not knowing is no failure."""
+    """The grader fails. What is unknown or erred stays so: not knowing is no failure.
+
+    >>> from passhat.graders import not_, grade
+    >>> polite = lambda trial: "please" in trial.output
+    >>> grade(not_(polite), "Wait.").passed
+    True
+    """
     check = as_check(grader).as_(role=Role.REQUIRED)
     return Not([check], "not", name or f"not {check.name}")
 

@@ -37,7 +37,13 @@ def as_check(grader: Any) -> Check:
 
 
 def required(grader: Any, *, name: str | None = None, weight: float | None = None) -> Check:
-    """The grader, deciding together with the other required ones (as it does by default)."""
+    """The grader, deciding together with the other required ones (as it does by default).
+
+    >>> from passhat.graders import required, grade
+    >>> short = lambda trial: len(trial.output) < 20
+    >>> grade(required(short, name="short"), "Wait.").name
+    'short'
+    """
     return as_check(grader).as_(name, role=Role.REQUIRED, weight=weight)
 
 
@@ -52,5 +58,11 @@ def critical(grader: Any, *, name: str | None = None, weight: float | None = Non
 
 
 def advisory(grader: Any, *, name: str | None = None, weight: float | None = None) -> Check:
-    """The grader, recorded and reported without ever deciding. Give ``weight=0`` to keep it out of the score too."""
+    """The grader, recorded and reported without ever deciding. Give ``weight=0`` to keep it out of the score too.
+
+    >>> from passhat.graders import advisory, grade
+    >>> short = lambda trial: len(trial.output) < 20
+    >>> grade(advisory(short), "Wait.").role
+    <Role.ADVISORY: 'advisory'>
+    """
     return as_check(grader).as_(name, role=Role.ADVISORY, weight=weight)

@@ -99,6 +99,13 @@ def classification(
     The value is accuracy, as the mean over tasks. ``parts`` are "precision of X", "recall of X" and "F1 of X", pooled
     over trials. ``details`` holds ``labels``, ``confusion`` (expected → predicted → count), ``support`` and
     ``macro_f1``.
+
+    >>> from passhat import FinishedTrial, Task
+    >>> said = {"t1": ("refund", "refund"), "t2": ("refund", "delivery"), "t3": ("delivery", "delivery")}
+    >>> trials = [FinishedTrial(Task(name, expected=right), given) for name, (right, given) in said.items()]
+    >>> figures = classification()(trials)
+    >>> round(figures.value, 3), figures.details["confusion"]["refund"]["delivery"]
+    (0.667, 1)
     """
     return Classification(labels, expect, predicted, normalise, level)
 

@@ -51,6 +51,11 @@ def recall_at(k: int, relevant: Any = WHOLE, *, retrieved: Any = None, level: fl
     it or a function of the task. ``retrieved`` is the part of the output that holds the ranked ids: a key, or a
     function of the output. An output without such a list counts 0; a task to which nothing is relevant is left out as
     missing.
+
+    >>> from passhat import FinishedTrial, Task
+    >>> found = [FinishedTrial(Task("a", expected=["d1", "d2"]), ["d2", "d7", "d1"])]
+    >>> recall_at(2)(found).value
+    0.5
     """
     checked_cutoff(k, "recall_at")
     return Retrieval(
@@ -59,7 +64,13 @@ def recall_at(k: int, relevant: Any = WHOLE, *, retrieved: Any = None, level: fl
 
 
 def precision_at(k: int, relevant: Any = WHOLE, *, retrieved: Any = None, level: float = 0.95) -> Retrieval:
-    """The share of the first ``k`` places that hold a relevant id. As `recall_at`."""
+    """The share of the first ``k`` places that hold a relevant id. As `recall_at`.
+
+    >>> from passhat import FinishedTrial, Task
+    >>> found = [FinishedTrial(Task("a", expected=["d1", "d2"]), ["d2", "d7", "d1"])]
+    >>> precision_at(2)(found).value
+    0.5
+    """
     checked_cutoff(k, "precision_at")
     return Retrieval(
         f"precision@{k}", lambda ids, wanted: _ranking.precision(ids, _wanted(wanted), k), relevant, retrieved, level
@@ -67,7 +78,13 @@ def precision_at(k: int, relevant: Any = WHOLE, *, retrieved: Any = None, level:
 
 
 def mrr(k: int | None = None, relevant: Any = WHOLE, *, retrieved: Any = None, level: float = 0.95) -> Retrieval:
-    """The mean reciprocal rank: 1 over the place of the first relevant id (0 beyond ``k``). As `recall_at`."""
+    """The mean reciprocal rank: 1 over the place of the first relevant id (0 beyond ``k``). As `recall_at`.
+
+    >>> from passhat import FinishedTrial, Task
+    >>> found = [FinishedTrial(Task("a", expected=["d1", "d2"]), ["d2", "d7", "d1"])]
+    >>> mrr()(found).value
+    1.0
+    """
     if k is not None:
         checked_cutoff(k, "mrr")
     name = "MRR" if k is None else f"MRR@{k}"
@@ -77,7 +94,13 @@ def mrr(k: int | None = None, relevant: Any = WHOLE, *, retrieved: Any = None, l
 
 
 def ndcg_at(k: int, relevant: Any = WHOLE, *, retrieved: Any = None, level: float = 0.95) -> Retrieval:
-    """Normalised discounted cumulative gain of the first ``k``; ids may have gains. As `recall_at`."""
+    """Normalised discounted cumulative gain of the first ``k``; ids may have gains. As `recall_at`.
+
+    >>> from passhat import FinishedTrial, Task
+    >>> found = [FinishedTrial(Task("a", expected=["d1", "d2"]), ["d2", "d7", "d1"])]
+    >>> round(ndcg_at(3)(found).value, 3)
+    0.92
+    """
     checked_cutoff(k, "ndcg_at")
     return Retrieval(f"nDCG@{k}", lambda ids, wanted: _ranking.ndcg(ids, wanted, k), relevant, retrieved, level)
 

@@ -99,5 +99,14 @@ def tool_choice(
     `trace.called`. The value is the share of right choices; ``parts`` are "called when it should be", "left alone when
     it shouldn't be" and "right arguments when called"; ``details["choices"]`` counts. A trial that failed is wrong both
     ways; one in which nothing tells is missing.
+
+    >>> from passhat import FinishedTrial, Task
+    >>> from passhat.facts import ToolRun, Transcript
+    >>> from passhat.graders import trace
+    >>> done = trace.as_requested(Transcript((ToolRun(1, 0, "issue_refund"),)))
+    >>> tasks = Task("a", expected={"refund": True}), Task("b", expected={"refund": False})
+    >>> trials = [FinishedTrial(task, "", done) for task in tasks]
+    >>> tool_choice("issue_refund", "refund")(trials).value
+    0.5
     """
     return ToolChoice(tool, should, arguments, evidence, recorded, level)

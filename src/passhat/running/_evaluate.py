@@ -101,7 +101,16 @@ async def evaluate_async(
     seed: int | None = None,
     concurrency: int = 1,
 ) -> EvalResult:
-    """`evaluate` on the running loop: async agents share it, sync ones run on threads so that it stays free."""
+    """`evaluate` on the running loop: async agents share it, sync ones run on threads so that it stays free.
+
+    >>> import asyncio
+    >>> from passhat import evaluate_async
+    >>> async def agent(trial):
+    ...     return trial.input * 2
+    >>> work = evaluate_async([{"id": "t", "input": 2, "expected": 4}], agent, k=3)
+    >>> asyncio.run(work).pass_at_1
+    1.0
+    """
     return await _Evaluation(tasks, agent, k, passes, graders, timeout, timer, seed, concurrency).run_async()
 
 

@@ -63,6 +63,18 @@ def regrade(
     ``isolation`` is the run's unless given; ``judge_model`` is PROVIDER/NAME. ``cassette`` replays recorded answers of
     judges. Ctrl-C keeps what was judged so far and raises `RegradeInterrupted`, which has the result. Raises `RunError`
     for what can't be asked for, and `passhat.records.RecordError` when the run can't be read or the file not written.
+
+    >>> import tempfile
+    >>> from passhat import Suite, Task, run
+    >>> right = lambda trial: trial.output == trial.task.expected
+    >>> tasks = [Task("t", input=2, expected=4)]
+    >>> suite = Suite("sums", tasks=tasks, agent=lambda trial: trial.input * 2, graders=[right])
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> done = run(suite, root=folder.name, trials=3, isolation="inline")
+    >>> strict = suite.replace(graders=[lambda trial: trial.output > 4])
+    >>> regrade(done.path, strict).judged
+    3
+    >>> folder.cleanup()
     """
     from passhat.records import RunReader, find_run
     from passhat.running._run import on_thread

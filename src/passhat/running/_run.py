@@ -87,6 +87,17 @@ def run(suite: Suite, *, root: Path | str = ".passhat", **options: Unpack[Option
 
     Raises `PasshatError` for what can't be run, before anything is spent, and `passhat.records.RecordError` when the
     directory can't be written.
+
+    >>> import tempfile
+    >>> from passhat import Suite, Task
+    >>> right = lambda trial: trial.output == trial.task.expected
+    >>> tasks = [Task("t", input=2, expected=4)]
+    >>> suite = Suite("sums", tasks=tasks, agent=lambda trial: trial.input * 2, graders=[right])
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> done = run(suite, root=folder.name, trials=3, isolation="inline")
+    >>> [record.passed for record in done.trials()]
+    [True, True, True]
+    >>> folder.cleanup()
     """
     return drive(new_job(suite, Asked(**options), root))
 
@@ -114,6 +125,17 @@ def resume(
     failed (and with ``retry`` unresolved ones) are graded again without their agent. Limits of the run as a whole start
     afresh. Raises `ResumeRefused` when tasks, graders, agent or model are no longer what the run
     measured, unless forced, and `passhat.records.RunLocked` while another process writes the run.
+
+    >>> import tempfile
+    >>> from passhat import Suite, Task
+    >>> right = lambda trial: trial.output == trial.task.expected
+    >>> tasks = [Task("t", input=2, expected=4)]
+    >>> suite = Suite("sums", tasks=tasks, agent=lambda trial: trial.input * 2, graders=[right])
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> done = run(suite, root=folder.name, trials=3, isolation="inline")
+    >>> resume(done.path, suite, isolation="inline").manifest.state
+    'finished'
+    >>> folder.cleanup()
     """
     from passhat.records import find_run
 

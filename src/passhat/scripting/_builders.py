@@ -38,12 +38,20 @@ def call(name: str, arguments: Mapping[str, Any] | str | None = None, *, id: str
 
 
 def think(text: str, *, signature: str = "") -> Reply:
-    """The model thinks aloud; joined with ``reply(think(…), say(…))`` or a list."""
+    """The model thinks aloud; joined with ``reply(think(…), say(…))`` or a list.
+
+    >>> reply(think("Which order?"), say("Which order do you mean?")).thinking
+    'Which order?'
+    """
     return Reply(thinking=text, signature=signature)
 
 
 def refuse(text: str = "I can't help with that.") -> Reply:
-    """The model declines, in the field and with the stop reason that each provider has for it."""
+    """The model declines, in the field and with the stop reason that each provider has for it.
+
+    >>> refuse().why_stopped
+    'refusal'
+    """
     return Reply(refusal=text)
 
 
@@ -80,7 +88,11 @@ def ramble(words: int = 300) -> Reply:
 
 
 def structured(data: Any) -> Reply:
-    """The model answers with JSON data, the way the request asks: as JSON text, or by calling the output tool."""
+    """The model answers with JSON data, the way the request asks: as JSON text, or by calling the output tool.
+
+    >>> structured({"amount": 20}).structured
+    {'amount': 20}
+    """
     return Reply(structured=data)
 
 

@@ -36,7 +36,16 @@ class Play(msgspec.Struct, frozen=True):
 
 
 def load(path: str | Path) -> Play:
-    """Read a script or simulation; raises `ScriptError` that names the file and the place."""
+    """Read a script or simulation; raises `ScriptError` that names the file and the place.
+
+    >>> import pathlib, tempfile
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> path = pathlib.Path(folder.name, "replies.yaml")
+    >>> _ = path.write_text("replies:\\n- say: hello\\n")
+    >>> [each.text for each in load(path).replies]
+    ['hello']
+    >>> folder.cleanup()
+    """
     path = Path(path)
     try:
         data = yaml.safe_load(path.read_text("utf-8"))

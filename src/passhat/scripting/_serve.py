@@ -23,6 +23,15 @@ def serve_script(
 
     It is not started yet: use it as a context manager, or call ``start``. ``sink`` is given the key and the event of
     each call. ``faults`` come before those of the file. Raises `ScriptError` for a file that can't be read.
+
+    >>> import pathlib, tempfile
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> path = pathlib.Path(folder.name, "replies.yaml")
+    >>> _ = path.write_text("replies:\\n- say: hello\\n")
+    >>> with serve_script(path) as gateway:
+    ...     print(gateway.base_url)
+    http://127.0.0.1:...
+    >>> folder.cleanup()
     """
     play = load(path)
     chosen = play.seed if seed is None else seed

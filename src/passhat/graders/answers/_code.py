@@ -106,6 +106,14 @@ def code(
     workspace can meddle with tests beside it (a ``conftest.py``): see `outcome.changed_only`.
 
     ``code(["{python}", "-m", "pytest", "-q", "test_hidden.py"], files={"test_hidden.py": "tests"})``
+
+    >>> import tempfile
+    >>> from passhat.graders import answers, grade
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> right = answers.code(["{python}", "solution.py"], answer="solution.py")
+    >>> grade(right, "assert 1 + 1 == 2", workspace=folder.name).passed
+    True
+    >>> folder.cleanup()
     """
     return Code(command, files or {}, answer, part, timeout, pass_env)
 

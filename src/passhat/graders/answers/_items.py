@@ -83,5 +83,9 @@ def items(
     Items are paired one to one, as many as can be. ``extras=True`` forgives items that weren't expected;
     ``distinct=True`` compares as sets; ``split=","`` makes a list of text first. The score is the share of pairs among
     all that was expected or superfluous; ``items(…).as_(threshold=0.8)`` lets a part of them pass.
+
+    >>> from passhat.graders import answers, grade
+    >>> grade(answers.items(), ["b", "a"], expected=["a", "b"]).passed
+    True
     """
     return Items(expect, extras, distinct, tolerance, normalise, split, part)

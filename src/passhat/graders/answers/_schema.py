@@ -71,6 +71,10 @@ def json_schema(
     holds one, or a function of the task. ``formats=True`` checks formats such as "date" too; ``fenced=True`` accepts
     text inside a Markdown fence. References to other documents are never fetched. Needs
     ``pip install passhat[graders]``.
+
+    >>> from passhat.graders import answers, grade
+    >>> grade(answers.json_schema({"type": "object", "required": ["id"]}), '{"id": 7}').passed
+    True
     """
     return JsonSchema(schema, formats, fenced, part)
 

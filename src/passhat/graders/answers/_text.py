@@ -36,7 +36,12 @@ class Regex(AnswerCheck):
 
 
 def regex(pattern: str | re.Pattern[str], *, whole: bool = False, part: Part = None) -> Regex:
-    """The answer contains what the pattern describes, or is nothing else with ``whole=True``."""
+    """The answer contains what the pattern describes, or is nothing else with ``whole=True``.
+
+    >>> from passhat.graders import answers, grade
+    >>> grade(answers.regex(r"order [A-Z]\\d+"), "I refunded order A1.").passed
+    True
+    """
     return Regex(pattern, whole, part)
 
 
@@ -69,6 +74,10 @@ def contains(expect: Any = WHOLE, *, normalise: bool | Sequence[str] = (), part:
     """The answer contains the expected text, or all of the expected texts. The score is the share that is there.
 
     Mind that bare text names a key of ``task.expected``: ``contains(value("refund"))`` or ``contains(["refund"])``.
+
+    >>> from passhat.graders import answers, grade
+    >>> grade(answers.contains(["refund", "A1"]), "The refund for A1 is on its way.").passed
+    True
     """
     return Contains(expect, normalise, part)
 
@@ -137,6 +146,10 @@ def choice(choices: Sequence[str], expect: Any = WHOLE, *, find: bool = False, p
     ``find=True`` looks for the choices as words in a longer text, and wants exactly one of them to be named. Naming
     several is a failure: hedging is no choice. So is one with a denial right before it ("not a refund"); a denial
     further away ("a refund is out of the question") isn't noticed, so ask the agent for the bare word where you can.
+
+    >>> from passhat.graders import answers, grade
+    >>> grade(answers.choice(["A", "B"]), "(b)", expected="B").passed
+    True
     """
     return Choice(choices, expect, find, part)
 
@@ -189,6 +202,10 @@ def fuzzy(
     The score is rapidfuzz's ratio of equal characters (2 × the longest common subsequence over both lengths, 0..1); it
     passes at ``threshold`` or above. ``words=True`` puts the words in order first. Likeness is no meaning: "I refunded
     it" and "I refused it" are alike. Needs ``pip install passhat[graders]``.
+
+    >>> from passhat.graders import answers, grade
+    >>> grade(answers.fuzzy(), "Your refund was issued!", expected="Your refund was issued.").passed
+    True
     """
     return Fuzzy(expect, threshold, words, normalise, part)
 

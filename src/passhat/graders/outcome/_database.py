@@ -83,6 +83,18 @@ def rows(
     Numbers compare as numbers (25 is 25.0), within ``tolerance``; NULL is None. Rows may come in any order unless the
     query has ORDER BY, or ``ordered=True``. A failure shows what is missing, unexpected or changed. A database that
     isn't there or can't be opened is a failure; a query that can't be run is an error of the grader.
+
+    >>> import sqlite3, tempfile
+    >>> from passhat.graders import grade, outcome
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> with sqlite3.connect(f"{folder.name}/shop.db") as shop:
+    ...     _ = shop.execute("create table refunds (order_id, amount)")
+    ...     _ = shop.execute("insert into refunds values ('A1', 20)")
+    >>> shop.close()
+    >>> right = outcome.rows("shop.db", "select order_id, amount from refunds", expect="refunds")
+    >>> grade(right, workspace=folder.name, expected={"refunds": [["A1", 20.0]]}).passed
+    True
+    >>> folder.cleanup()
     """
     return Rows(database, sql, expect, params, ordered, tolerance)
 

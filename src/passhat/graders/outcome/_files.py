@@ -49,12 +49,28 @@ class Exists(Check):
 
 
 def exists(*paths: str) -> Exists:
-    """These files or directories are in the workspace."""
+    """These files or directories are in the workspace.
+
+    >>> import tempfile
+    >>> from passhat.graders import grade, outcome
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> grade(outcome.exists("report.md"), workspace=folder.name).passed
+    False
+    >>> folder.cleanup()
+    """
     return Exists(paths, True)
 
 
 def absent(*paths: str) -> Exists:
-    """These files or directories are not in the workspace."""
+    """These files or directories are not in the workspace.
+
+    >>> import tempfile
+    >>> from passhat.graders import grade, outcome
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> grade(outcome.absent("secrets.txt"), workspace=folder.name).passed
+    True
+    >>> folder.cleanup()
+    """
     return Exists(paths, False)
 
 
@@ -102,6 +118,14 @@ def text(
 
     ``expect`` is as for `exact` (mind that bare text names a key of ``task.expected``: use ``value("…")``);
     ``contains`` is text, or a list of texts that must all be there; ``pattern`` a regular expression.
+
+    >>> import tempfile, pathlib
+    >>> from passhat.graders import grade, outcome
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> _ = pathlib.Path(folder.name, "report.md").write_text('Sales rose by 4 %.')
+    >>> grade(outcome.text("report.md", contains=["Sales", "4 %"]), workspace=folder.name).passed
+    True
+    >>> folder.cleanup()
     """
     return Text(path, expect, contains, pattern, normalise)
 
@@ -135,6 +159,14 @@ def json_file(
     """A JSON file of the workspace holds what is expected, or does at ``part`` (``"orders.0.status"``).
 
     ``subset=True`` compares only the fields that are expected, at every level. Numbers compare as numbers.
+
+    >>> import tempfile, pathlib
+    >>> from passhat.graders import grade, outcome
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> _ = pathlib.Path(folder.name, "order.json").write_text('{"status": "paid", "amount": 20.0}')
+    >>> grade(outcome.json_file("order.json", {"amount": 20}, subset=True), workspace=folder.name).passed
+    True
+    >>> folder.cleanup()
     """
     return JsonFile(path, expect, part, subset, tolerance)
 

@@ -55,8 +55,10 @@ class Queries:
 def queries(database: str | Path, **named: str) -> Queries:
     """Projections of an SQLite file that together are the state, each a named query.
 
-    ``queries("shop.db", refunds="select order_id, amount from refunds")``. Name only what the task is about: a note's
-    wording or a row's creation time belongs to no goal.
+    Name only what the task is about: a note's wording or a row's creation time belongs to no goal.
+
+    >>> from passhat.graders import outcome
+    >>> state = outcome.queries("shop.db", refunds="select order_id, amount from refunds")
     """
     return Queries(database, named)
 
@@ -166,6 +168,17 @@ def goal(
     shows the difference to the reference's. State in a declared service isn't replayed.
 
     A reference that can't be replayed is an error of the grader.
+
+    >>> import pathlib, tempfile
+    >>> from passhat import Task
+    >>> from passhat.graders import grade, outcome
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> _ = pathlib.Path(folder.name, "notes.txt").write_text("milk")
+    >>> state = lambda trial: {"notes": (trial.workspace / "notes.txt").read_text()}
+    >>> play = lambda trial, note: (trial.workspace / "notes.txt").write_text(note)
+    >>> grade(outcome.goal(state, reference=play), task=Task("t", reference="milk"), workspace=folder.name).passed
+    True
+    >>> folder.cleanup()
     """
     return Goal(state, reference, prepare, environment, template, tolerance)
 

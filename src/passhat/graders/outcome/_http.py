@@ -78,6 +78,9 @@ def http(
     (``lambda trial: f"{trial.environment.url}/orders/A1"``). JSON is compared as in `json_file`, other text as it is;
     ``expect=None`` looks at the status only. ``timeout`` is in seconds. A wrong status is a failure; a service that
     can't be reached is an error of the grader, since nothing tells whose fault it is.
+
+    >>> from passhat.graders import outcome
+    >>> paid = outcome.http(lambda trial: f"{trial.environment.url}/orders/A1", "paid", part="status")
     """
     return HttpState(url, expect, status, part, subset, tolerance, timeout)
 

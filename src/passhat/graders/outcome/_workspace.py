@@ -29,6 +29,11 @@ def unchanged(*patterns: str) -> Unchanged:
     """The agent added, removed and changed none of these files; without a pattern, no file at all.
 
     Patterns are as in .gitignore: ``unchanged("tests/", "*.lock")``.
+
+    >>> from passhat.graders import grade, outcome
+    >>> changed = {"src/app.py": "changed", "tests/test_app.py": "changed"}
+    >>> grade(outcome.unchanged("*.lock"), diff=changed).passed, grade(outcome.unchanged("tests/"), diff=changed).passed
+    (True, False)
     """
     return Unchanged(patterns)
 
@@ -57,5 +62,12 @@ def changed_only(*patterns: str, required: bool = False) -> ChangedOnly:
     """All that the agent added, removed or changed fits one of these patterns.
 
     Doing nothing passes, unless ``required=True``. ``changed_only("src/", "CHANGELOG.md")``
+
+    >>> from passhat.graders import grade, outcome
+    >>> changed = {"src/app.py": "changed", "tests/test_app.py": "changed"}
+    >>> grade(outcome.changed_only("src/"), diff=changed).passed
+    False
+    >>> grade(outcome.changed_only("src/", "tests/"), diff=changed).passed
+    True
     """
     return ChangedOnly(patterns, required)

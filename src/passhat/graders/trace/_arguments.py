@@ -11,13 +11,21 @@ from passhat.graders._matching import best_pairs
 
 
 class whole(NamedTuple):
-    """All of the arguments (or of an object in them), with nothing else beside."""
+    """All of the arguments (or of an object in them), with nothing else beside.
+
+    >>> matches(whole({"order": "A1"}), {"order": "A1", "note": "x"})
+    False
+    """
 
     value: Mapping[str, Any]
 
 
 class any_order(NamedTuple):
-    """A list whose items may come in any order; each item is used once."""
+    """A list whose items may come in any order; each item is used once.
+
+    >>> matches(any_order(["a", "b"]), ["b", "a"])
+    True
+    """
 
     items: list[Any]
 

@@ -97,7 +97,11 @@ def called(
     of which nothing tells whether they ran make it unknown, unless ``recorded=True`` says that the agent records every
     run.
 
-    ``called("issue_refund", {"order": "A1", "amount": lambda a: a <= 20}, times=1)``
+    >>> from passhat.facts import ToolRun, Transcript
+    >>> from passhat.graders import trace
+    >>> done = trace.as_requested(Transcript((ToolRun(1, 0, "issue_refund", {"order": "A1", "amount": 20}),)))
+    >>> trace.called("issue_refund", {"order": "A1", "amount": lambda a: a <= 20}, times=1)(done).passed
+    True
     """
     return Called(tool, arguments, times, at_least, at_most, evidence, recorded)
 
@@ -152,6 +156,14 @@ def never(
     A name that no request offered is an error ("unknown tool"), as the check would pass whatever happens; say
     ``unoffered_ok=True`` where that is meant. A transcript without any model call is unknown, unless
     ``unseen_ok=True``.
+
+    >>> from passhat.facts import ToolRun, Transcript
+    >>> from passhat.graders import trace
+    >>> done = trace.as_requested(Transcript((ToolRun(1, 0, "get_order"),)))
+    >>> trace.never("issue_refund")(done).error
+    "unknown tool 'issue_refund': no request offered it (offered: get_order); correct the name, or ..."
+    >>> trace.never("issue_refund", unoffered_ok=True)(done).passed
+    True
     """
     return Never(tools, arguments, evidence, recorded, unoffered_ok, unseen_ok)
 
@@ -196,6 +208,12 @@ def only(
     Evidence as for `never`: by default a *request* counts; ``evidence="executed"`` forgives what was blocked. A name
     that no request offered is an error ("unknown tool") here too; say ``unoffered_ok=True`` where the list has tools
     that aren't always on offer.
+
+    >>> from passhat.facts import ToolRun, Transcript
+    >>> from passhat.graders import trace
+    >>> done = trace.as_requested(Transcript((ToolRun(1, 0, "get_order"), ToolRun(2, 0, "issue_refund"))))
+    >>> trace.only("get_order")(done).reason
+    'outside the allow-list (get_order): turn 2: issue_refund()'
     """
     return Only(tools, evidence, recorded, unoffered_ok, unseen_ok)
 
@@ -254,7 +272,12 @@ def calls(
     without arguments never takes the call that a stricter one needs. ``ordered=True`` wants them in this order, others
     may lie between; ``extras=False`` allows no others. The score is the share of the wishes that were met.
 
-    ``calls([("get_order", {"id": "A1"}), "issue_refund"], ordered=True)``
+    >>> from passhat.facts import ToolRun, Transcript
+    >>> from passhat.graders import trace
+    >>> runs = ToolRun(1, 0, "get_order", {"id": "A1"}), ToolRun(2, 0, "issue_refund")
+    >>> done = trace.as_requested(Transcript(runs))
+    >>> trace.calls([("get_order", {"id": "A1"}), "issue_refund"], ordered=True)(done).passed
+    True
     """
     return Calls(expect, ordered, extras, evidence, recorded)
 

@@ -103,7 +103,11 @@ def at_most(
     again what an earlier one said (0 forbids any). ``of`` names one tool for these two. Unknown token counts make the
     grade unknown. A transcript without any model call is unknown, unless ``unseen_ok=True``.
 
-    ``at_most(model_calls=5, repeats=1)``
+    >>> from passhat.facts import ToolRun, Transcript
+    >>> from passhat.graders import trace
+    >>> done = trace.as_requested(Transcript((ToolRun(1, 0, "get_order"), ToolRun(2, 0, "issue_refund"))))
+    >>> trace.at_most(tool_calls=2, repeats=0)(done).passed, trace.at_most(model_calls=2)(done).reason
+    (True, '3 requests to the model, at most 2 expected')
     """
     bounds = {
         "model_calls": model_calls,
@@ -128,6 +132,12 @@ def exactly(
     """Exactly so many: the cheap path makes ``exactly(model_calls=2)``. As `at_most`.
 
     ``exactly(model_calls=0, unseen_ok=True)`` is for code that must not ask a model at all.
+
+    >>> from passhat.facts import ToolRun, Transcript
+    >>> from passhat.graders import trace
+    >>> done = trace.as_requested(Transcript((ToolRun(1, 0, "get_order"),)))
+    >>> trace.exactly(model_calls=2)(done).passed
+    True
     """
     bounds = {"model_calls": model_calls, "turns": turns, "tool_calls": tool_calls, "repeats": repeats}
     return Counts("exactly", bounds, of, unoffered_ok, unseen_ok)

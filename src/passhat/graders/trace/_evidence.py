@@ -20,6 +20,10 @@ class TraceCheck(Check):
     ``evidence`` is what it looks at: *requested* (the model asked for it; we saw that, and it can't be forged),
     *returned* (the agent sent a result back to the model: its own word) or *executed* (the agent recorded that the
     tool's body ran: its own word, known only where ``trial.tool`` or ``@passhat.tool`` is used).
+
+    >>> from passhat.graders import trace
+    >>> trace.called("issue_refund", evidence="executed").evidence
+    'executed'
     """
 
     evidence: str = "requested"

@@ -129,6 +129,12 @@ def before(
     that are meant (see `called`).
 
     Without any call of ``then`` it passes, unless one of the names was never offered or nothing was seen (see `never`).
+
+    >>> from passhat.facts import ToolRun, Transcript
+    >>> from passhat.graders import trace
+    >>> done = trace.as_requested(Transcript((ToolRun(1, 0, "get_order"), ToolRun(2, 0, "issue_refund"))))
+    >>> trace.before("get_order", "issue_refund")(done).passed
+    True
     """
     return Before(first, then, (first_arguments, then_arguments), evidence, succeeded, unoffered_ok, unseen_ok)
 
@@ -198,6 +204,12 @@ def after(
 
     By default both are *requests* of the model; ``evidence`` and ``recorded`` as for `called`. Without any call of
     ``first`` it passes, unless one of the names was never offered, or nothing was seen (see `never`).
+
+    >>> from passhat.facts import ToolRun, Transcript
+    >>> from passhat.graders import trace
+    >>> done = trace.as_requested(Transcript((ToolRun(1, 0, "get_order"), ToolRun(2, 0, "issue_refund"))))
+    >>> trace.after("issue_refund", "get_order")(done).passed
+    True
     """
     return After(later, first, (later_arguments, first_arguments), evidence, recorded, unoffered_ok, unseen_ok)
 

@@ -53,6 +53,12 @@ def no_result_ignored(*, ending: Sequence[str] = (), unoffered_ok: bool = False)
     Calls of the last answer have no later request: they are fine when their run was recorded, or when they are named
     in ``ending`` (a ``submit`` that ends the work); else it is unknown. A name in ``ending`` that no request offered is
     an error ("unknown tool"), unless ``unoffered_ok=True``.
+
+    >>> from passhat.facts import ToolRun, Transcript
+    >>> from passhat.graders import trace
+    >>> done = trace.as_requested(Transcript((ToolRun(1, 0, "get_order"),)))
+    >>> trace.no_result_ignored()(done).passed
+    True
     """
     return NoResultIgnored(ending, unoffered_ok)
 
@@ -97,6 +103,12 @@ def returned_error(tool: str, arguments: Any = None, *, pattern: str | re.Patter
     An error is one that the wire or the agent's record marks as such; where a wire has no mark (OpenAI's), a result
     that starts with "Error", "ValueError: …", "Blocked" or the like, or a JSON object with an "error" that isn't empty.
     ``pattern`` replaces all that: the text that the result must contain.
+
+    >>> from passhat.facts import ToolRun, Transcript
+    >>> from passhat.graders import trace
+    >>> done = trace.as_requested(Transcript((ToolRun(1, 0, "issue_refund", error="over the limit"),)))
+    >>> trace.returned_error("issue_refund", pattern="limit")(done).passed
+    True
     """
     return ReturnedError(tool, arguments, pattern)
 
@@ -145,5 +157,11 @@ def handed_off(to: str | None = None, *, tool: str | None = None) -> HandedOff:
 
     Seen in ``trial.handoff(to)``, or in a request of the tool named here, else of ``transfer_to_<to>`` and the like.
     Without either it is a failure only where the agent records anything, or was offered ``tool``; else it is unknown.
+
+    >>> from passhat.facts import ToolRun, Transcript
+    >>> from passhat.graders import trace
+    >>> done = trace.as_requested(Transcript((ToolRun(1, 0, "transfer_to_person"),)))
+    >>> trace.handed_off("person")(done).passed
+    True
     """
     return HandedOff(to, tool)

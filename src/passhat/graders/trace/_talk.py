@@ -92,6 +92,12 @@ def confirmed(
     message of the user that comes after something the assistant said, that agrees, and that no later message takes
     back. "Agrees" means plain English (yes, go ahead, ok, … without no, not, wait, …); give ``confirms=`` a pattern
     or a function of the text for anything else. The first message of a conversation asks; it never confirms.
+
+    >>> from passhat.facts import ToolRun, Transcript
+    >>> from passhat.graders import trace
+    >>> done = trace.as_requested(Transcript((ToolRun(2, 0, "issue_refund"),)))
+    >>> trace.confirmed("issue_refund")(done).passed
+    False
     """
     return Confirmed(tool, arguments, confirms, unoffered_ok)
 
@@ -148,7 +154,11 @@ def text_never(
     ``ignoring`` is taken out first (`TEMPLATES` are ``{{…}}``); ``where`` is "all", "replies" or "output". Arguments of
     tool calls and the model's thinking are no text for the user and aren't looked at.
 
-    ``text_never(trace.UUID, ignoring=trace.TEMPLATES)``
+    >>> from passhat.facts import ToolRun, Transcript
+    >>> from passhat.graders import trace
+    >>> done = trace.as_requested(Transcript((ToolRun(1, 0, "get_order"),)))
+    >>> trace.text_never(trace.UUID, ignoring=trace.TEMPLATES)(done).passed
+    True
     """
     return TextNever(pattern, ignoring, where, unseen_ok)
 
@@ -183,6 +193,12 @@ def stop_reason(*reasons: str, every: bool = False) -> StopReason:
 
     The providers' words for one thing are taken as equal: "stop", "end_turn" and "completed"; "length" and
     "max_tokens"; "tool_calls" and "tool_use"; "content_filter" and "refusal".
+
+    >>> from passhat.facts import ToolRun, Transcript
+    >>> from passhat.graders import trace
+    >>> done = trace.as_requested(Transcript((ToolRun(1, 0, "get_order"),)))
+    >>> trace.stop_reason("end_turn")(done).passed
+    True
     """
     return StopReason(reasons, every)
 
