@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import itertools
 import json
 import re
 from collections.abc import Callable
@@ -13,7 +14,8 @@ import msgspec
 import pytest
 
 from passhat.reporting import render_html, render_json, render_junit, render_markdown, render_terminal
-from passhat.summary import Report
+from passhat.reporting._chart import rate_chart
+from passhat.summary import Example, Finding, Report
 
 Builder = Callable[..., Report]
 
@@ -177,3 +179,79 @@ def test_a_page_without_rates_has_no_chart_and_long_lists_end(build_report: Buil
     assert "No trial has a verdict" in text
     assert 'class="chart"' not in text
     assert "… 1 more" in text
+
+
+def test_the_page_and_the_comment_say_which_run_they_show_and_the_page_what_to_do_next(report: Report) -> None:
+    text = html.unescape(render_html(report, run="7f3a"))
+    assert "run <code>7f3a</code>" in text
+    assert "<code>passhat show 7f3a never 0</code>" in text
+    assert "Next" not in render_html(report)
+    assert "run `7f3a`" in render_markdown(report, run="7f3a")
+
+
+def test_what_is_unknown_everywhere_takes_no_column(build_report: Builder, report: Report) -> None:
+    few = build_report({"a": "+-", "b": "++"})
+    assert few.rate(1) is not None
+    for form in (render_html, render_markdown):
+        assert "tasks like these" in form(report)
+        assert "tasks like these |" not in form(few)
+    page = render_html(few)
+    assert "<th>tasks like these" not in page
+    assert "<span>tasks like these" not in page
+    assert '<th class="n">errors</th>' not in page
+    assert '<th class="n">errors</th>' in render_html(report)
+    usage = msgspec.structs.replace(few.usage, model_calls=0, tokens=None, dollars=None, seconds=None)
+    rows = tuple(msgspec.structs.replace(row, tokens=None, dollars=None) for row in few.by_task)
+    bare = render_html(msgspec.structs.replace(few, usage=usage, by_task=rows))
+    assert "Spent" not in bare
+    assert '<th class="n">tokens</th>' not in bare
+    assert '<th class="n">a trial</th>' in bare
+
+
+def test_the_page_sums_tasks_up_and_lists_tags_worst_first_as_the_terminal_does(report: Report) -> None:
+    page = html.unescape(render_html(report))
+    words = ", ".join(f"{number} {verdict}" for verdict, number in report.verdicts.items() if number)
+    assert words.split(", ")[0] in page
+    assert report.flip_rate is not None
+    assert f"{report.flip_rate * 100:.0f} % of them flip" in page
+    tags = re.findall(r'<td class="name">([a-z]+)</td><td class="n">\d', page)
+    assert tags == [
+        row.name for row in sorted(report.by_tag, key=lambda row: row.estimate or 0.0) if row.name.isalpha()
+    ]
+    assert len(tags) == 2
+
+
+def test_no_line_of_the_page_ends_within_an_option(build_report: Builder) -> None:
+    report = build_report({"a": "+-"})
+    finding = Finding("r", "note", "see passhat review --blind <b>")
+    page = render_html(msgspec.structs.replace(report, findings=(finding,)))
+    assert 'see passhat review <span class="whole">--blind</span> &lt;b&gt;' in page
+
+
+def test_the_axis_of_a_curve_with_gaps_is_logarithmic_and_its_labels_have_room(build_report: Builder) -> None:
+    def places(report: Report) -> dict[int, float]:
+        chart = rate_chart(report)
+        return {int(k): float(x) for x, k in re.findall(r'x="([\d.]+)" y="248" text-anchor="middle">k=(\d+)<', chart)}
+
+    close = places(build_report({"a": "+-+-+", "b": "++++-"}))
+    assert list(close) == [1, 2, 3, 4, 5]
+    assert close[2] - close[1] == pytest.approx(close[5] - close[4], abs=0.2)
+    wide = places(build_report({"a": "+-" * 30, "b": "+++-" * 15}))
+    assert {1, 2, 60} <= set(wide)
+    room = sorted(wide.values())
+    assert all(right - left >= 40 for left, right in itertools.pairwise(room))
+    assert wide[2] - wide[1] > (wide[60] - wide[1]) / 8
+    assert rate_chart(build_report({"a": "+", "b": "-"})) == ""
+    assert "axis of k is logarithmic" in render_html(build_report({"a": "+-" * 30, "b": "+++-" * 15}))
+
+
+def test_what_a_grader_said_in_lines_reads_as_parts_everywhere(build_report: Builder) -> None:
+    report = build_report({"a": "+-", "b": "--"})
+    rows = tuple(
+        msgspec.structs.replace(row, example=Example("a", 1, "expected 1 row, found 0\n  missing    ('A1',)"))
+        for row in report.graders
+    )
+    report = msgspec.structs.replace(report, graders=rows)
+    for form in (render_terminal, render_html):
+        text = " ".join(html.unescape(form(report)).split())
+        assert "expected 1 row, found 0; missing ('A1',)" in text

@@ -96,11 +96,11 @@ class Printing:
         if self.as_json:
             click.echo(reporting.render_json(report))
         elif self.as_markdown:
-            click.echo(reporting.render_markdown(report))
+            click.echo(reporting.render_markdown(report, run=run))
         else:
             click.echo(reporting.render_terminal(report, run=run, **terminal()))
         if self.html is not None:
-            _write(self.html, reporting.render_html(report))
+            _write(self.html, reporting.render_html(report, run=run))
         if self.junit is not None:
             _write(self.junit, reporting.render_junit(report))
 

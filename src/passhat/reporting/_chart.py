@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 from passhat.summary import Rate, Report
 
 WIDTH, HEIGHT = 640, 260
+_LABEL = 44  # between two labels of the axis
 _LEFT, _RIGHT, _TOP, _BOTTOM = 44, 84, 14, 34
 
 
 def rate_chart(report: Report) -> str:
-    """Both curves with bars for *these tasks* and whiskers for *tasks like these*; empty without a rate.
+    """Both curves with bars for *these tasks* and whiskers for *tasks like these*; empty where there is no curve.
 
     Everything in it is a number or one of our own words, so it is safe to put into a page as it is.
     """
     ks = [row.k for row in report.pass_hat if row.these_tasks is not None]
-    if not ks:
+    if len(ks) < 2:
         return ""
     parts = [
         f'<svg class="chart" viewBox="0 0 {WIDTH} {HEIGHT}" role="img" '
@@ -30,8 +32,14 @@ def rate_chart(report: Report) -> str:
 
 def _x(ks: Sequence[int], k: int) -> float:
     room = WIDTH - _LEFT - _RIGHT
-    place = ks.index(k)
-    return _LEFT + room * ((place + 0.5) / len(ks))
+    if stretched(ks):
+        return _LEFT + 14 + (room - 28) * math.log(k / ks[0]) / math.log(ks[-1] / ks[0])
+    return _LEFT + room * ((ks.index(k) + 0.5) / len(ks))
+
+
+def stretched(ks: Sequence[int]) -> bool:
+    """Whether some k between the first and the last are left out: equal steps would then bend the curves."""
+    return len(ks) != ks[-1] - ks[0] + 1
 
 
 def _y(value: float) -> float:
@@ -45,9 +53,18 @@ def _grid(ks: Sequence[int]) -> list[str]:
         y = _y(value)
         lines.append(f'<line class="grid" x1="{_LEFT}" y1="{y:.1f}" x2="{WIDTH - _RIGHT}" y2="{y:.1f}"/>')
         lines.append(f'<text class="tick" x="{_LEFT - 8}" y="{y + 4:.1f}" text-anchor="end">{value:.2f}</text>')
-    for k in ks:
+    for k in _labelled(ks):
         lines.append(f'<text class="tick" x="{_x(ks, k):.1f}" y="{HEIGHT - 12}" text-anchor="middle">k={k}</text>')
     return lines
+
+
+def _labelled(ks: Sequence[int]) -> list[int]:
+    """The k that are written below the axis: the first, the last, and between them those that have room."""
+    shown = [ks[0]]
+    for k in ks[1:-1]:
+        if min(_x(ks, k) - _x(ks, shown[-1]), _x(ks, ks[-1]) - _x(ks, k)) >= _LABEL:
+            shown.append(k)
+    return [*shown, ks[-1]]
 
 
 def _curve(rates: Sequence[Rate], ks: Sequence[int], name: str, label: str, shift: int) -> list[str]:
@@ -82,7 +99,7 @@ def interval_bar(estimate: float | None, ends: tuple[float, float] | None) -> st
         return ""
     low, high = ends or (estimate, estimate)
     return (
-        '<svg class="bar" viewBox="0 0 104 12" aria-hidden="true"><line class="grid" x1="2" y1="6" x2="102" y2="6"/>'
-        f'<line class="range" x1="{2 + 100 * low:.1f}" y1="6" x2="{2 + 100 * high:.1f}" y2="6"/>'
-        f'<circle class="dot" cx="{2 + 100 * estimate:.1f}" cy="6" r="3.5"/></svg>'
+        '<svg class="bar" viewBox="0 0 108 12" aria-hidden="true"><line class="grid" x1="4" y1="6" x2="104" y2="6"/>'
+        f'<line class="range" x1="{4 + 100 * low:.1f}" y1="6" x2="{4 + 100 * high:.1f}" y2="6"/>'
+        f'<circle class="dot" cx="{4 + 100 * estimate:.1f}" cy="6" r="3.5"/></svg>'
     )

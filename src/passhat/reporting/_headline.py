@@ -76,7 +76,7 @@ def chosen_ks(rates: tuple[Rate, ...]) -> list[int]:
 
 def _rates(page: Page, report: Report, ks: list[int]) -> None:
     """pass^k beside pass@k; on a narrow page one below the other."""
-    like = any(row.tasks_like_these for row in (*report.pass_hat, *report.pass_at))
+    like = has_like(report)
     hat, at = _columns("pass^k", like=like), _columns("pass@k", like=like)
     levels = f"{report.level * 100:g} % intervals"
     page.line(
@@ -92,6 +92,11 @@ def _rates(page: Page, report: Report, ks: list[int]) -> None:
         return
     page.columns([key, *hat], [[str(k), *_cells(report.rate(k, hat=True), like=like)] for k in ks])
     page.columns([key, *at], [[str(k), *_cells(report.rate(k), like=like)] for k in ks])
+
+
+def has_like(report: Report) -> bool:
+    """Whether anything is claimed about tasks like these."""
+    return any(row.tasks_like_these for row in (*report.pass_hat, *report.pass_at))
 
 
 def _columns(name: str, *, like: bool) -> list[Column]:
@@ -119,24 +124,35 @@ def _asides(report: Report) -> list[tuple[str, list[Part]]]:
             low, high = first.if_missing
             bounds = f"; pass@1 is {rate(low)} if all failed, {rate(high)} if all passed"
         lines.append(("missing", [(f"{trials.missing} of {count(trials.planned, 'trial')}", BAD), bounds]))
-    styles = {"solid": GOOD, "flaky": WARN, "never": BAD, "too few": DIM, "untested": BAD}
     parts: list[Part] = []
-    for verdict, style in styles.items():
-        if number := report.verdicts.get(verdict):
-            parts += [", " if parts else "", (f"{number} {verdict}", style)]
+    for part in verdict_words(report):
+        parts += [", " if parts else "", part]
     if parts:
-        flips = "" if report.flip_rate is None else f"; {report.flip_rate * 100:.0f} % of them flip"
-        lines.append(("tasks", [*parts, (flips, DIM)]))
+        lines.append(("tasks", [*parts, (f"; {flips}" if (flips := flip_words(report)) else "", DIM)]))
     if report.score is not None and report.score.partial_credit:
         score = report.score
         like = f", tasks like these {span(score.tasks_like_these)}" if score.tasks_like_these else ""
         lines.append(("score", [(rate(score.estimate), STRONG), f"  these tasks {span(score.these_tasks)}{like}"]))
-    if spent := _spent(report):
+    if spent := spent_words(report):
         lines.append(("spent", [spent]))
     return lines
 
 
-def _spent(report: Report) -> str:
+def verdict_words(report: Report) -> list[tuple[str, str]]:
+    """How many tasks got each verdict, and its style."""
+    styles = {"solid": GOOD, "flaky": WARN, "never": BAD, "too few": DIM, "untested": BAD}
+    return [
+        (f"{number} {verdict}", style) for verdict, style in styles.items() if (number := report.verdicts.get(verdict))
+    ]
+
+
+def flip_words(report: Report) -> str:
+    """Which share of the tasks both passed and failed; empty where that isn't known."""
+    return "" if report.flip_rate is None else f"{report.flip_rate * 100:.0f} % of them flip"
+
+
+def spent_words(report: Report) -> str:
+    """What the agent's trials took, as far as it is known."""
     usage = report.usage
     known = []
     if usage.model_calls:

@@ -2,22 +2,30 @@
 
 from __future__ import annotations
 
-from passhat.reporting._chart import interval_bar, rate_chart
-from passhat.reporting._conclusions import outcome_of
-from passhat.reporting._headline import moment, size_of
+import re
+from typing import TYPE_CHECKING
+
+from passhat.reporting._chart import interval_bar, rate_chart, stretched
+from passhat.reporting._conclusions import next_commands, outcome_of
+from passhat.reporting._headline import flip_words, has_like, moment, size_of, spent_words, verdict_words
 from passhat.reporting._judging import judging_rows
 from passhat.reporting._metrics import class_table, count_tables, figures, levels_of
 from passhat.reporting._reading import reading_rows
-from passhat.reporting._tables import WORDS, worst_first
-from passhat.reporting._text import clean, dollars, rate, seconds, span, tokens
+from passhat.reporting._tables import WORDS, each_trial, failures_title, worst_first, worst_tags
+from passhat.reporting._text import clean, dollars, in_a_line, rate, seconds, span, tokens
 from passhat.summary import Report, is_rate_of_an_agent
+
+if TYPE_CHECKING:
+    from markupsafe import Markup
+
+_OPTION = re.compile(r"(?<![\w-])--[a-z][a-z-]*")
 
 
 def render_html(report: Report, *, run: str | None = None, task_rows: int = 2_000) -> str:
     """A single HTML page in light and dark, readable without scripts and on paper.
 
     All text is escaped and the page forbids scripts, so that nothing a model wrote can run. At most ``task_rows`` tasks
-    are in it, the worst first.
+    are in it, the worst first. ``run`` is what commands call the run: the page then says how to read its trials.
     """
     from jinja2 import Environment, PackageLoader, StrictUndefined
     from markupsafe import Markup
@@ -30,7 +38,15 @@ def render_html(report: Report, *, run: str | None = None, task_rows: int = 2_00
         lstrip_blocks=True,
     )
     environment.filters.update(
-        clean=clean, rate=rate, span=span, seconds=seconds, tokens=tokens, dollars=dollars, moment=moment
+        clean=clean,
+        in_a_line=in_a_line,
+        whole_options=_whole_options,
+        rate=rate,
+        span=span,
+        seconds=seconds,
+        tokens=tokens,
+        dollars=dollars,
+        moment=moment,
     )
     tasks = worst_first(report.by_task)
     page = environment.get_template("report.html")
@@ -43,6 +59,16 @@ def render_html(report: Report, *, run: str | None = None, task_rows: int = 2_00
         tasks=tasks[:task_rows],
         more_tasks=max(0, len(tasks) - task_rows),
         words=WORDS,
+        like=has_like(report),
+        stretched=bool(report.pass_hat) and stretched([row.k for row in report.pass_hat]),
+        verdicts="; ".join(
+            part for part in (", ".join(words for words, _ in verdict_words(report)), flip_words(report)) if part
+        ),
+        each=each_trial,
+        tags=worst_tags(report),
+        failures=failures_title(report),
+        spent=spent_words(report),
+        commands=next_commands(report, run) if run else [],
         reading=reading_rows(report),
         judging=judging_rows(report),
         figures=figures(report),
@@ -53,3 +79,10 @@ def render_html(report: Report, *, run: str | None = None, task_rows: int = 2_00
         chart=Markup(rate_chart(report)),  # noqa: S704
         bar=lambda estimate, ends: Markup(interval_bar(estimate, ends)),  # noqa: S704
     )
+
+
+def _whole_options(text: str) -> Markup:
+    """Escaped text in which no option of a command is broken at its hyphens."""
+    from markupsafe import Markup, escape
+
+    return Markup(_OPTION.sub(r'<span class="whole">\g<0></span>', str(escape(text))))  # noqa: S704

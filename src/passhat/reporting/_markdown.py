@@ -6,7 +6,7 @@ import re
 
 from passhat.facts import count
 from passhat.reporting._conclusions import outcome_of
-from passhat.reporting._headline import chosen_ks, moment, size_of
+from passhat.reporting._headline import chosen_ks, has_like, moment, size_of
 from passhat.reporting._judging import TITLE as JUDGED
 from passhat.reporting._judging import judging_rows
 from passhat.reporting._metrics import ClassTable, CountTable, class_table, count_tables, figures, levels_of
@@ -74,12 +74,12 @@ def _rates(report: Report) -> str:
     ks = chosen_ks(report.pass_hat)
     if report.pass_at_1 is None:
         return "**No trial has a verdict: there is no rate to show.**"
-    lines = [
-        "| k | pass^k | these tasks | tasks like these | pass@k | these tasks | tasks like these |",
-        "| ---: | ---: | ---: | ---: | ---: | ---: | ---: |",
-    ]
+    like = has_like(report)
+    heads = ["these tasks", *["tasks like these"] * like]
+    names = ["k", "pass^k", *heads, "pass@k", *heads]
+    lines = [f"| {' | '.join(names)} |", f"| {' | '.join(['---:'] * len(names))} |"]
     for k in ks:
-        cells = [*_cells(report.rate(k, hat=True)), *_cells(report.rate(k))]
+        cells = [*_cells(report.rate(k, hat=True), like=like), *_cells(report.rate(k), like=like)]
         lines.append(f"| {k} | {' | '.join(cells)} |")
     lines.append(f"\npass^k: all of k tries pass; pass@k: at least one does. {report.level * 100:g} % intervals.")
     first = report.rate(1)
@@ -91,17 +91,17 @@ def _rates(report: Report) -> str:
         lines.append(f"\n{text}")
     if report.score is not None and report.score.partial_credit:
         score = report.score
+        like_score = f", tasks like these {span(score.tasks_like_these)}" if score.tasks_like_these else ""
         lines.append(
-            f"\nScore (partial credit): **{rate(score.estimate)}**, these tasks {span(score.these_tasks)}, "
-            f"tasks like these {span(score.tasks_like_these)}."
+            f"\nScore (partial credit): **{rate(score.estimate)}**, these tasks {span(score.these_tasks)}{like_score}."
         )
     return "\n".join(lines)
 
 
-def _cells(row: Rate | None) -> list[str]:
+def _cells(row: Rate | None, *, like: bool) -> list[str]:
     if row is None:
-        return ["–"] * 3
-    return [f"**{rate(row.estimate)}**", span(row.these_tasks), span(row.tasks_like_these)]
+        return ["–"] * (2 + like)
+    return [f"**{rate(row.estimate)}**", span(row.these_tasks), span(row.tasks_like_these)][: 2 + like]
 
 
 def _metrics(report: Report) -> str:

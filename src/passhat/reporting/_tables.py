@@ -8,8 +8,8 @@ from rich.text import Text
 
 from passhat.facts import count
 from passhat.reporting._blocks import BAD, DIM, GOOD, STRONG, WARN, Cell, Column, Page
-from passhat.reporting._text import clean, dollars, rate, seconds, span, tokens
-from passhat.summary import GraderRate, Report, TaskRow
+from passhat.reporting._text import clean, dollars, in_a_line, rate, seconds, span, tokens
+from passhat.summary import GraderRate, GroupRow, Report, TaskRow
 
 VERDICT_STYLE = {"solid": GOOD, "flaky": WARN, "never": BAD, "too few": DIM, "untested": BAD}
 _DOTS = {"+": ("●", GOOD), "-": ("○", BAD), "?": ("?", WARN)}
@@ -81,13 +81,15 @@ def _task_table(report: Report, shown: list[TaskRow], *, wide: bool) -> tuple[li
         cells: list[Cell] = [Text(name), dots(row.outcomes), f"{row.c}/{row.n}", rate(row.estimate, 2)]
         cells += [Text(span(row.interval, 2), DIM), Text(row.verdict, VERDICT_STYLE[row.verdict])]
         cells += [rate(row.score, 2)] * scores
-        cells += [seconds(_each(row.seconds, row.ran))] * timed
-        cells += [tokens(_each(row.tokens, row.ran))] * counted + [dollars(_each(row.dollars, row.ran))] * priced
+        cells += [seconds(each_trial(row.seconds, row.ran))] * timed
+        cells += [tokens(each_trial(row.tokens, row.ran))] * counted
+        cells += [dollars(each_trial(row.dollars, row.ran))] * priced
         rows.append(cells)
     return columns, rows
 
 
-def _each(total: float | None, trials: int) -> float | None:
+def each_trial(total: float | None, trials: int) -> float | None:
+    """The mean of a trial."""
     return None if total is None or not trials else total / trials
 
 
@@ -101,6 +103,11 @@ def dots(outcomes: str) -> Text:
     return text
 
 
+def worst_tags(report: Report) -> list[GroupRow]:
+    """Tags by pass@1, the lowest first; those without a verdict before them."""
+    return sorted(report.by_tag, key=lambda row: (row.estimate is not None, row.estimate or 0.0))
+
+
 def tags(page: Page, report: Report) -> None:
     """pass@1 by tag, and by split when there are two."""
     rows = [*report.by_tag, *(report.by_split if len(report.by_split) > 1 else ())]
@@ -109,7 +116,7 @@ def tags(page: Page, report: Report) -> None:
     page.heading("By tag" if report.by_tag else "By split")
     columns = [Column("", shrinks=True, most=_NAME), Column("tasks", "right"), Column("passed", "right")]
     columns += [Column("pass@1", "right"), Column("these tasks", "right", drops=1)]
-    worst = sorted(report.by_tag, key=lambda row: (row.estimate is not None, row.estimate or 0.0))
+    worst = worst_tags(report)
     splits = list(report.by_split) if len(report.by_split) > 1 else []
     shown = [(clean(row.name, 100), row) for row in worst[:_TAGS]] + [(f"split {row.name}", row) for row in splits]
     page.columns(
@@ -138,12 +145,20 @@ WORDS = {
 }
 
 
+def failures_title(report: Report) -> tuple[str, str]:
+    """A heading, and of how many trials it speaks."""
+    failed, trials = sum(report.failures.values()), report.trials
+    if not failed:
+        return "Missing", f"{trials.missing} of {count(trials.planned, 'trial')}"
+    judged = " with a verdict" if trials.missing and trials.policy != "fail" else ""
+    return "Failures", f"{failed} of {count(trials.counted, 'trial')}{judged}"
+
+
 def failures(page: Page, report: Report) -> None:
     """How trials failed or went missing, and one error of each kind."""
     if not report.failures and not report.missing:
         return
-    failed = sum(report.failures.values())
-    page.heading("Failures", f"{failed} of {count(report.trials.counted, 'trial')}" if failed else "")
+    page.heading(*failures_title(report))
     rows: list[list[Cell]] = [
         [str(number), Text(WORDS.get(status, status))] for status, number in report.failures.items()
     ]
@@ -156,7 +171,12 @@ def failures(page: Page, report: Report) -> None:
         kind = clean(error.type or error.kind, 60)
         where = f"{clean(error.example.task, 60)} #{error.example.trial}"
         page.bullet(
-            "·", DIM, f"{error.count} × ", (kind, STRONG), f": {clean(error.example.reason, 300)}", (f"  {where}", DIM)
+            "·",
+            DIM,
+            f"{error.count} × ",
+            (kind, STRONG),
+            f": {in_a_line(error.example.reason, 300)}",
+            (f"  {where}", DIM),
         )
     if len(report.errors) > 5:
         page.line((f"… {len(report.errors) - 5} more kinds of error", DIM), indent=2)
@@ -188,4 +208,4 @@ def graders(page: Page, report: Report) -> None:
     shown.sort(key=lambda pair: (pair[0].role == "advisory", 1.0 if pair[0].estimate is None else pair[0].estimate))
     for row, example in shown[:_EXAMPLES]:
         where = f"{clean(example.task, 60)} #{example.trial}"
-        page.bullet("·", DIM, (clean(row.name, 60), STRONG), f": {clean(example.reason, 160)}", (f"  {where}", DIM))
+        page.bullet("·", DIM, (clean(row.name, 60), STRONG), f": {in_a_line(example.reason, 160)}", (f"  {where}", DIM))

@@ -14,6 +14,7 @@ _HIDDEN = "\u034f\u115f\u1160\u3164\uffa0"  # letters and marks that show nothin
 _MOST_MARKS = 8  # on one letter: no script needs more, and a heap of them covers other lines
 _BREAK = re.compile(r"[ \t]*[\r\n]\s*")
 _HARMLESS = re.compile(r"[ -~]*")
+_ALIGNED = re.compile(r"^(\S+) {2,}")
 
 
 def clean(text: str, limit: int | None = None) -> str:
@@ -41,6 +42,18 @@ def clean_block(text: str, limit: int | None = None) -> str:
     text = text if limit is None else text[:limit]
     text = text.replace("\r\n", "\n").replace("\r", "\n").replace("\t", "    ")
     return "\n".join(clean(line).rstrip() for line in text.split("\n")) + cut
+
+
+def in_a_line(text: str, limit: int | None = None) -> str:
+    """What a grader said in several lines, for one line: parts stand apart by semicolons.
+
+    >>> in_a_line("expected 1 row, found 0\\n  missing    ('A1',)")
+    "expected 1 row, found 0; missing ('A1',)"
+    """
+    lines = [line for each in text.splitlines() if (line := each.strip())]
+    parts = [line if place == 0 else _ALIGNED.sub(r"\1 ", line) for place, line in enumerate(lines)]
+    joined = "".join(part + (" " if part[-1] in ":,;" else "; ") for part in parts[:-1]) + "".join(parts[-1:])
+    return clean(joined, limit)
 
 
 def _safe(text: str) -> Iterator[str]:
