@@ -96,6 +96,7 @@ def test_next_commands_are_named_when_the_run_is(report: Report, build_report: B
     assert "passhat show 7f3a never 0" in text
     assert "run what is missing" not in text
     assert "passhat resume 7f3a   grade again what graders failed on, without running agents" in text
+    assert "passhat regrade 7f3a   the same by mended graders, when the fault is theirs" in text
     tests = msgspec.structs.replace(report, run=msgspec.structs.replace(report.run, source_file=None))
     assert "passhat resume" not in render_terminal(tests, run="7f3a", width=100)  # a session of tests has no suite
     unfinished = render_terminal(build_report({"a": "++", "b": ""}), run="my run", width=100)

@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from passhat.facts import (
@@ -31,6 +32,8 @@ from passhat.facts import (
 )
 from passhat.records import RunEntry, WorkspaceContent, WorkspaceFile
 from passhat.reporting import Look, ProgressLine, render_runs, render_trial, render_trials
+from passhat.reporting._progress import said
+from passhat.reporting._runs import why
 from passhat.reporting._trial import trial_page
 from passhat.running import PlannedTrial, Progress, Totals
 
@@ -221,6 +224,28 @@ TOTALS = Totals(
     seconds=30.0,
     seconds_left=75.0,
 )
+
+
+def test_the_line_says_how_trials_failed_apart_from_why_others_are_missing() -> None:
+    failures = {"completed": 5, "timeout": 3, "grader_error": 2, "unresolved": 1}
+    parts = said(Totals(planned=20, done=11, failed=8, missing=3, failures=failures, seconds_left=0.24))
+    assert parts == ["8 failed (3 timeout)", "3 missing (2 grader_error, 1 unresolved)", "1 s left"]
+    assert said(Totals(planned=20, done=1, seconds_left=44.4)) == ["44 s left"]
+    assert said(Totals(planned=20, done=1, seconds_left=125.0)) == ["2 min 05 s left"]
+
+
+def test_the_reason_of_a_trial_is_the_grade_that_decided() -> None:
+    grades = (
+        Grade(False, "too long", name="short", role=Role.ADVISORY),
+        Grade(None, error="boom", name="judge"),
+        Grade(False, "expected 1 row, found 0\n  missing    ('A1',)", name="rows"),
+    )
+    record = TrialRecord(task="a", trial=0, status=Status.COMPLETED, passed=False, grades=grades)
+    assert why(record) == "rows: expected 1 row, found 0; missing ('A1',)"
+    missing = msgspec.structs.replace(record, status=Status.GRADER_ERROR, passed=None, grades=grades[:2])
+    assert why(missing) == "judge: boom"
+
+
 PLANNED = PlannedTrial(Task("a"), 0, "", 0, 0)
 RECORD = TrialRecord(task="a", trial=0, status=Status.COMPLETED, passed=True)
 

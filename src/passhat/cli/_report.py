@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 def command(source: str, root: Path, grades: str | None, arm: str | None, published: str | None, **given: Any) -> int:
     """Show rates, intervals, findings and gates of a run, or of any table with columns for task and outcome.
 
-    SOURCE is a run's id (or a unique part of it), its path, "last", or a CSV or JSONL file.
+    SOURCE is a run's id (or how one begins or ends), its path, "last", or a CSV or JSONL file.
     """
     judging = Judging.asked(given)
     printing = Printing.asked(given)

@@ -64,6 +64,7 @@ def _resuming(report: Report, name: str) -> list[tuple[str, str]]:
         commands.append((f"passhat resume {name}", "run what is missing"))
     elif "grader_error" in report.missing and report.regrade is None:
         commands.append((f"passhat resume {name}", "grade again what graders failed on, without running agents"))
+        commands.append((f"passhat regrade {name}", "the same by mended graders, when the fault is theirs"))
     if "unresolved" in report.missing and report.regrade is None:
         commands.append((f"passhat resume {name} --retry unresolved", "ask again where a judge couldn't decide"))
     return commands

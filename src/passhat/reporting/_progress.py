@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, TextIO
 
-from passhat.facts import TrialRecord, count
+from passhat.facts import RULES, Counts, Status, TrialRecord, count
 from passhat.reporting._console import Look, look_of
 from passhat.reporting._text import dollars, rate, seconds, tokens
 
@@ -91,12 +91,11 @@ def said(totals: Totals) -> list[str]:
     if totals.pass_at_1 is not None:
         parts.append(f"pass@1 {rate(totals.pass_at_1)}")
     if totals.failed:
-        kinds = ", ".join(f"{number} {status}" for status, number in totals.failures.items() if status != "completed")
-        parts.append(f"{totals.failed} failed" + (f" ({kinds})" if kinds else ""))
+        parts.append(f"{totals.failed} failed{_kinds(totals, failures=True)}")
     if totals.missing:
-        parts.append(f"{totals.missing} missing")
+        parts.append(f"{totals.missing} missing{_kinds(totals, failures=False)}")
     if totals.seconds_left is not None and totals.done < totals.planned:
-        parts.append(f"{seconds(totals.seconds_left)} left")
+        parts.append(f"{seconds(max(1.0, float(round(totals.seconds_left))))} left".replace(".0 s", " s"))
     if totals.running:
         parts.append(f"{totals.running} running")
     usage = totals.usage
@@ -108,6 +107,16 @@ def said(totals: Totals) -> list[str]:
     if usage.tokens is not None:
         parts.append(f"{tokens(usage.tokens)}{more} tokens")
     return parts
+
+
+def _kinds(totals: Totals, *, failures: bool) -> str:
+    """How trials failed, or why they are missing, by status; those that graders failed need no word."""
+    kinds = [
+        f"{number} {status}"
+        for status, number in totals.failures.items()
+        if status != Status.COMPLETED and (RULES[Status(status)].counts is Counts.FAILURE) is failures
+    ]
+    return f" ({', '.join(kinds)})" if kinds else ""
 
 
 def _bar(totals: Totals, *, unicode: bool) -> str:

@@ -7,10 +7,10 @@ from typing import Protocol
 
 from rich.text import Text
 
-from passhat.facts import Manifest, TrialRecord, count
+from passhat.facts import Manifest, Role, TrialRecord, count
 from passhat.reporting._blocks import BAD, DIM, GOOD, STRONG, WARN, Cell, Column, Page
 from passhat.reporting._console import Look
-from passhat.reporting._text import clean, dollars, rate, seconds, tokens
+from passhat.reporting._text import clean, dollars, in_a_line, rate, seconds, tokens
 from passhat.summary import quick_missing, quick_pass_at_1
 
 
@@ -142,13 +142,13 @@ def verdict_text(record: TrialRecord) -> Text:
 
 
 def why(record: TrialRecord) -> str:
-    """Why a trial didn't pass, in a line: its error, else the first grade that says no or can't say."""
+    """Why a trial didn't pass, in a line: its error, else the first deciding grade that says no or can't say."""
     if record.passed:
         return ""
     if record.error is not None:
         words = dict.fromkeys([record.status.value, record.error.type or record.error.kind, record.error.message])
         return ": ".join(word for word in words if word)
-    for grade in record.grades:
-        if grade.passed is not True:
-            return f"{grade.name or 'grader'}: {grade.error or grade.reason or 'no reason given'}"
+    deciding = [grade for grade in record.grades if grade.passed is not True and grade.role != Role.ADVISORY]
+    for grade in sorted(deciding, key=lambda each: each.passed is None):
+        return f"{grade.name or 'grader'}: {in_a_line(grade.error or grade.reason) or 'no reason given'}"
     return record.status.value
