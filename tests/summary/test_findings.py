@@ -240,6 +240,16 @@ def test_a_grader_that_only_ever_says_one_thing_is_named(
     assert rules == ({rule} if rule else set())
 
 
+@pytest.mark.parametrize(("of_the_failed", "said"), [(True, True), ("boom", False)])
+def test_failed_trials_are_named_only_where_the_grader_judged_some(
+    report_of: Reporter, trial: Maker, of_the_failed: bool | str, said: bool
+) -> None:
+    records = grades(trial, {t: [True, of_the_failed] * 4 for t in "abc"})
+    finding = found(report_of(dict.fromkeys("abc", "x" * 8), records=records), "grader-never-fails")
+    assert finding is not None
+    assert ("failed ones too" in finding.message) is said
+
+
 def test_in_a_saturated_suite_graders_that_never_fail_are_no_news(report_of: Reporter, trial: Maker) -> None:
     records = [trial(t, i, grades=(Grade(True, name="g"),)) for t in "abc" for i in range(4)]
     assert found(report_of(dict.fromkeys("abc", "xxxx"), records=records), "grader-never-fails") is None

@@ -43,6 +43,7 @@ def one_answer_only(evidence: Evidence) -> Iterator[Finding]:
         for name in (grader.name for grader in evidence.report.graders)
     }
     saturated = all(task.c == task.n for task in evidence.headline.tasks)
+    passed = sum(task.c for task in evidence.headline.tasks) + evidence.report.trials.missing
     for grader in evidence.report.graders:
         if grader.n < _MANY or tasks[grader.name] < _FEW_TASKS or grader.only_scores:
             continue
@@ -57,8 +58,8 @@ def one_answer_only(evidence: Evidence) -> Iterator[Finding]:
             yield Finding(
                 "grader-never-fails",
                 "note",
-                f"Grader {grader.name!r} passed all {grader.n} trials, failed ones too: is it able to fail? Try it on "
-                "a wrong outcome",
+                f"Grader {grader.name!r} passed all {grader.n} trials{', failed ones too' * (grader.n > passed)}: "
+                "is it able to fail? Try it on a wrong outcome",
             )
 
 
