@@ -9,9 +9,8 @@ import random
 from collections.abc import Iterator
 
 from passhat import Suite, Task, Trial
-from passhat.gateway import Reply, Request
 from passhat.graders import judge
-from passhat.scripting import structured
+from passhat.scripting import Reply, Request, structured
 
 KIND = ("I'm sorry for the trouble, {who}.", "Thank you for waiting, {who}.", "I understand, {who}.")
 CURT = ("Order {n} is late.", "Read the terms, {who}.", "That's how it is, {who}.")

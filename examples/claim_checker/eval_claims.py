@@ -14,9 +14,8 @@ from openai import AsyncOpenAI
 
 from checker import Assessment, assess, objections
 from passhat import FinishedTrial, Grade, Limits, Suite, Trial
-from passhat.gateway import Request
 from passhat.graders import grader, trace
-from passhat.scripting import call, say
+from passhat.scripting import Request, call, say
 
 CLAIMS = Path(__file__).with_name("claims.jsonl")
 

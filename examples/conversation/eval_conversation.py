@@ -18,9 +18,8 @@ from openai import OpenAI
 from passhat import FinishedTrial, Suite, Task, Trial
 from passhat.agents import Conversation
 from passhat.facts import AgentEvent, Message, ToolRun
-from passhat.gateway import Reply, Request
 from passhat.graders import outcome, trace
-from passhat.scripting import call, say
+from passhat.scripting import Reply, Request, call, say
 
 SYSTEM = "You start returns for customers. Ask for the order number, then for a yes, then call start_return."
 TOOL = {

@@ -16,9 +16,8 @@ from openai import OpenAI
 from decision import LOOKUPS, decide
 from eval_support import environment, prepare
 from passhat import FinishedTrial, Limits, Suite, Task, Trial, metrics
-from passhat.gateway import Reply, Request
 from passhat.graders import exact
-from passhat.scripting import say
+from passhat.scripting import Reply, Request, say
 from passhat.suite import load_tasks
 from router import LABELS, route
 from shop import ranked_sections

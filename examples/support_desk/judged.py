@@ -14,9 +14,8 @@ import random
 import re
 
 import eval_support
-from passhat.gateway import Reply, Request
 from passhat.graders import judge
-from passhat.scripting import structured
+from passhat.scripting import Reply, Request, structured
 
 SAYS_WHY = (
     "because",

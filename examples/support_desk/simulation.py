@@ -20,8 +20,7 @@ from typing import Any
 
 from passhat import Task
 from passhat.facts import Message, ToolCall
-from passhat.gateway import Reply, Request
-from passhat.scripting import call, say
+from passhat.scripting import Reply, Request, call, say
 from passhat.suite import load_tasks
 from slips import EVERYWHERE, SLIPS, Slip
 

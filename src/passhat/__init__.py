@@ -4,7 +4,8 @@ Three levels that never stand in for each other: scripted tests (does my code ha
 (did the right things happen?) and evaluation (how often does the whole thing work?).
 
 Everything a user needs is here or in the packages `passhat.graders`, `passhat.metrics`, `passhat.scripting`,
-`passhat.stats` and `passhat.agents`. Names load on first use, so that ``import passhat`` costs next to nothing.
+`passhat.stats` and `passhat.agents`; `passhat.gateway` is the model's double by itself, `passhat.facts` has what a
+transcript consists of. Names load on first use, so that ``import passhat`` costs next to nothing.
 """
 
 from __future__ import annotations

@@ -21,13 +21,13 @@ from passhat.stats import (
     label_permutation,
     mcnemar,
     mean_difference_interval,
-    mover,
     paired,
     pass_hat_k,
     sign_flip,
 )
 from passhat.stats import _sign_flip as flips
 from passhat.stats import _within_task as within
+from passhat.stats._paired import mover
 
 Sides = tuple[list[int], list[int], list[int], list[int]]
 

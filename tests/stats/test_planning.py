@@ -14,10 +14,10 @@ from passhat.stats import (
     interval,
     questions_needed,
     refusals,
-    score_variance,
     smallest_all_pass,
     tasks_needed,
 )
+from passhat.stats._planning import score_variance
 
 
 @pytest.mark.parametrize(("bar", "needed"), [(0.8, 14), (0.85, 19), (0.9, 29), (0.95, 59)])

@@ -12,9 +12,8 @@ import pytest
 from openai import AsyncOpenAI
 
 from checker import MAX_ATTEMPTS, Assessment, Failure, assess
-from passhat.gateway import Reply
 from passhat.pytest_plugin import Faux
-from passhat.scripting import call, fail, refuse, reply, say
+from passhat.scripting import Reply, call, fail, refuse, reply, say
 
 CLAIM = "The bridge was opened in 1932."
 EVIDENCE = {

@@ -17,10 +17,10 @@ these": the population that the suite is a sample of.
 
 from __future__ import annotations
 
-from passhat.stats._beyond import MAX_STRETCH, bounds_beyond
+from passhat.stats._beyond import bounds_beyond
 from passhat.stats._binomial import beta_posterior, clopper_pearson, wilson
 from passhat.stats._boschloo import boschloo
-from passhat.stats._changed import MIN_TRIALS_CHANGED, TaskChange, TaskChanges, changed_tasks, trials_to_flag
+from passhat.stats._changed import TaskChange, TaskChanges, changed_tasks, trials_to_flag
 from passhat.stats._checks import Refused
 from passhat.stats._clustered import StandardError, clustered_se, task_se
 from passhat.stats._corrected import Corrected, Stratum, post_stratified, rogan_gladen, stratified_rate
@@ -28,41 +28,38 @@ from passhat.stats._corrected_by_task import rogan_gladen_by_task, stratified_ra
 from passhat.stats._curve import CurveCheck, check_curve
 from passhat.stats._estimators import family_means, pass_at_k, pass_hat_k, suite_rate, task_scores
 from passhat.stats._extrapolation import BetaBinomial, Extrapolation, beta_binomial, extrapolate
-from passhat.stats._gate import Curtailment, GateResult, Verdict, bar_verdict, curtail, gate
+from passhat.stats._gate import Curtailment, GateResult, Verdict, curtail, gate
 from passhat.stats._interval import Interval
 from passhat.stats._judge import JudgeQuality, Kappa, cohen_kappa, judge_quality
 from passhat.stats._labels_needed import labels_needed_elsewhere, labels_needed_here
-from passhat.stats._looks import Look, obrien_fleming, paired_look, planned_looks, pocock
+from passhat.stats._looks import Look, obrien_fleming, planned_looks, pocock
 from passhat.stats._multiplicity import Adjustment, adjust_p
-from passhat.stats._order import FEW_TRIALS, MIN_TASKS_ORDER, MIN_TRIALS_ORDER, OrderCheck, OrderVerdict, order_check
-from passhat.stats._paired import Paired, difference_interval, mean_difference_interval, mover, paired
+from passhat.stats._order import OrderCheck, OrderVerdict, order_check
+from passhat.stats._paired import Paired, difference_interval, mean_difference_interval, paired
 from passhat.stats._planning import (
     detectable_difference,
     detectable_effect,
     questions_needed,
-    score_variance,
     smallest_all_pass,
     tasks_needed,
 )
 from passhat.stats._power import Move, comparison_power
 from passhat.stats._quantile import quantile_interval
-from passhat.stats._refusals import MIN_TASKS_POPULATION, MIN_TRIALS_INTERVAL, Refusal, refusals
+from passhat.stats._refusals import Refusal, refusals
 from passhat.stats._sequential import Sprt, confidence_sequence
-from passhat.stats._sign_flip import MIN_DIFFERENCES, sign_flip
+from passhat.stats._sign_flip import sign_flip
 from passhat.stats._suite import interval, mean_interval
 from passhat.stats._test_result import TestResult
 from passhat.stats._types import Counts, Rate, Scores, Side, Target
 from passhat.stats._within_task import cmh, label_permutation, mcnemar
 
+# For the other rooms of this house, not for its users:
+from passhat.stats._gate import bar_verdict as bar_verdict  # isort: skip
+from passhat.stats._looks import paired_look as paired_look  # isort: skip
+from passhat.stats._refusals import MIN_TASKS_POPULATION as MIN_TASKS_POPULATION  # isort: skip
+from passhat.stats._sign_flip import MIN_DIFFERENCES as MIN_DIFFERENCES  # isort: skip
+
 __all__ = [
-    "FEW_TRIALS",
-    "MAX_STRETCH",
-    "MIN_DIFFERENCES",
-    "MIN_TASKS_ORDER",
-    "MIN_TASKS_POPULATION",
-    "MIN_TRIALS_CHANGED",
-    "MIN_TRIALS_INTERVAL",
-    "MIN_TRIALS_ORDER",
     "Adjustment",
     "BetaBinomial",
     "Corrected",
@@ -93,7 +90,6 @@ __all__ = [
     "TestResult",
     "Verdict",
     "adjust_p",
-    "bar_verdict",
     "beta_binomial",
     "beta_posterior",
     "boschloo",
@@ -121,11 +117,9 @@ __all__ = [
     "mcnemar",
     "mean_difference_interval",
     "mean_interval",
-    "mover",
     "obrien_fleming",
     "order_check",
     "paired",
-    "paired_look",
     "pass_at_k",
     "pass_hat_k",
     "planned_looks",
@@ -136,7 +130,6 @@ __all__ = [
     "refusals",
     "rogan_gladen",
     "rogan_gladen_by_task",
-    "score_variance",
     "sign_flip",
     "smallest_all_pass",
     "stratified_rate",
