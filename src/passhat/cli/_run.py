@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -10,6 +11,7 @@ import click
 from passhat.cli import _options as options
 from passhat.cli._compare import show_arms
 from passhat.cli._found import found_everywhere
+from passhat.cli._meanwhile import loading_for_the_report
 from passhat.cli._reports import Judging, Printing, aside, print_json, progress
 from passhat.summary import ExitCode
 
@@ -99,7 +101,8 @@ def _one(found: FoundSuite, through: Entrance, given: dict[str, Any]) -> int:
     from passhat.records import called
 
     suite = _as_asked(found, given)
-    with aside():
+    loading = nullcontext() if given["isolation"] == "inline" else loading_for_the_report()
+    with aside(), loading:
         result = passhat.run(
             suite,
             root=given["root"],
