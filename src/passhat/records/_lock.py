@@ -51,12 +51,7 @@ class FileLock:
     @classmethod
     def take(cls, path: Path, *, of: str, pause: Callable[[float], None] = time.sleep) -> FileLock:
         """Take the lock or raise `RunLocked` naming its holder. ``of`` says what is locked, for the message."""
-        if fcntl is None:  # pragma: no cover
-            raise RecordError(path, "this platform has no file locks", "Use Linux, macOS or WSL to record runs")
-        try:
-            descriptor = open_private(path, os.O_RDWR | os.O_CREAT)
-        except OSError as error:
-            raise disk_error(error, path, "Nothing was written") from error
+        descriptor = _opened(path)
         try:
             for attempt in range(_TRIES):
                 if _try_lock(descriptor, path):
@@ -98,17 +93,22 @@ class FileLock:
 @contextlib.contextmanager
 def locked_file(path: Path) -> Iterator[int]:
     """Open a file for reading and writing, wait for its lock, and yield the descriptor. Raises `RecordError`."""
-    if fcntl is None:  # pragma: no cover
-        raise RecordError(path, "this platform has no file locks", "Use Linux, macOS or WSL to record runs")
-    try:
-        descriptor = open_private(path, os.O_RDWR | os.O_CREAT)
-    except OSError as error:
-        raise disk_error(error, path, "Nothing was written") from error
+    descriptor = _opened(path)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX)
         yield descriptor
     finally:
         os.close(descriptor)
+
+
+def _opened(path: Path) -> int:
+    """A descriptor of the file that is locked, which is made if need be."""
+    if fcntl is None:  # pragma: no cover
+        raise RecordError(path, "this platform has no file locks", "Use Linux, macOS or WSL to record runs")
+    try:
+        return open_private(path, os.O_RDWR | os.O_CREAT)
+    except OSError as error:
+        raise disk_error(error, path, "Nothing was written") from error
 
 
 def holder_of(path: Path) -> Holder | None:
