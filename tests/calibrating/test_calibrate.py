@@ -69,7 +69,7 @@ def test_the_report_says_why_the_rates_differ() -> None:
     why = found.correction.why
     assert f"passes {slipped / (slipped + tn) * 100:.0f} % ({slipped} of {slipped + tn}) of what people fail" in why
     assert f"({missed} of " in why
-    assert "people’s rate is lower" in why
+    assert "people's rate is lower" in why
     assert "takes each verdict as true" in why
     too_many, too_few = found.correction.passed_too_many, found.correction.failed_too_many
     corrected = found.correction.corrected

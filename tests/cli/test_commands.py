@@ -149,7 +149,11 @@ def test_markdown_html_and_junit_are_written_where_asked(passhat: Call, here: Ca
     )
     assert done.returncode == 0, done.stderr
     assert done.stdout.startswith("#")
-    assert "<html" in (folder / "out" / "report.html").read_text()
+    page = (folder / "out" / "report.html").read_text()
+    assert "<html" in page
+    run = next((folder / ".passhat" / "runs").iterdir()).name
+    assert f"run <code>{run}</code>" in page
+    assert f"run `{run}`" in done.stdout
     assert "<testsuite" in (folder / "out" / "report.xml").read_text()
     assert here("report", "--html", "/proc/nowhere/x.html").returncode == 2
 

@@ -34,13 +34,13 @@ def _sentences(found: Correction, table: Sequence[Sequence[int]], elsewhere: str
         f"{basis} {count(found.judged, 'trial')} that is about {many} passed too many and {few} failed too many:"
     )
     if abs(corrected - raw) < NEAR:
-        said.append(f"the two nearly cancel, and people’s rate is about the judge’s {raw:.3f}.")
+        said.append(f"the two nearly cancel, and people's rate is about the judge's {raw:.3f}.")
     else:
         direction = "lower" if corrected < raw else "higher"
-        said.append(f"people’s rate is {direction}, {corrected:.3f} and not {raw:.3f}.")
+        said.append(f"people's rate is {direction}, {corrected:.3f} and not {raw:.3f}.")
     said.append(
-        "The judge’s own interval takes each verdict as true: it allows for the number of trials and not for the "
-        "judge’s errors, and more trials would only narrow it around the wrong rate."
+        "The judge's own interval takes each verdict as true: it allows for the number of trials and not for the "
+        "judge's errors, and more trials would only narrow it around the wrong rate."
     )
     return said
 

@@ -214,7 +214,7 @@ def _next(page: Page, found: Calibration) -> None:
         return
     page.heading("Next")
     if not found.counts.labelled:
-        page.line("have people read trials that chance draws, without seeing the judge’s verdicts:", indent=2)
+        page.line("have people read trials that chance draws, without seeing the judge's verdicts:", indent=2)
         run, grader = (shlex.quote(clean(name)) for name in (found.labels_from, found.grader))
         page.whole(f"passhat review {run} --grader {grader} --blind", 4)
         return
