@@ -24,6 +24,7 @@ from passhat.gateway._gateway import Gateway
 from passhat.gateway._modes import Script, Simulate
 from passhat.gateway._reply import Reply
 from passhat.gateway._request import Request
+from passhat.gateway._server_thread import in_gateway
 from passhat.gateway._session import Session
 from passhat.gateway._upstream import PROVIDERS, Upstream, upstream_for, upstream_of_model
 
@@ -54,6 +55,7 @@ __all__ = [
     "SystemClock",
     "Upstream",
     "UpstreamError",
+    "in_gateway",
     "upstream_for",
     "upstream_of_model",
 ]

@@ -19,6 +19,7 @@ from passhat.gateway._http import HttpReply, HttpRequest
 from passhat.gateway._relay import Relay
 from passhat.gateway._relaying import Relaying
 from passhat.gateway._reset import TRANSPORT, ResettingProtocol, reset
+from passhat.gateway._server_thread import ServerThread
 from passhat.gateway._transports import computed_async
 
 Scope = MutableMapping[str, Any]
@@ -40,7 +41,7 @@ class Server:
         self.base_url = f"http://127.0.0.1:{self._socket.getsockname()[1]}"
         self._relay = Relay(clock, self.base_url)
         self._connections = Connections()
-        self._thread = threading.Thread(target=self._run, name="passhat-gateway", daemon=True)
+        self._thread = ServerThread(target=self._run, name="passhat-gateway", daemon=True)
         self._ready = threading.Event()
         self._server: _Uvicorn | None = None
         self._failure: BaseException | None = None
