@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from passhat.facts import Manifest, TaskCount, TrialRecord, Usage
 
+_NOTHING = Usage()
+
 
 class Tally:
     """What the records so far add up to, in memory that depends on the number of tasks only."""
@@ -24,8 +26,11 @@ class Tally:
         else:
             count[0] += 1
             count[1] += record.passed
-        self._usage = Usage.total([self._usage, record.usage, *(attempt.usage for attempt in record.attempts)])
-        self._judges = Usage.total([self._judges, record.judge_usage])
+        spent = [record.usage, *[attempt.usage for attempt in record.attempts]]
+        if any(usage != _NOTHING for usage in spent):
+            self._usage = Usage.total([self._usage, *spent])
+        if record.judge_usage != _NOTHING:
+            self._judges = Usage.total([self._judges, record.judge_usage])
         self.records += 1
 
     @property
