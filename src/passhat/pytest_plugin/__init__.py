@@ -109,7 +109,7 @@ def pytest_collection_finish(session: pytest.Session) -> None:
 
         begin(session.config, [item.nodeid for item in session.items])
     if TRIALS in session.config.stash or any(_ours(item) for item in session.items):
-        from passhat.pytest_plugin._start import lead
+        from passhat.pytest_plugin._leading import lead
 
         lead(session.config, session.items)
 

@@ -6,7 +6,6 @@ selecting, re-running and reporting it work as for any test; a trial's id ends i
 
 from __future__ import annotations
 
-import re
 from collections.abc import Generator, Iterable
 from typing import Any
 
@@ -21,7 +20,6 @@ from passhat.pytest_plugin._marks import TrialsMark, read
 
 PARAMETER = "_passhat_trial"
 VERDICT = 0
-_TRIAL_ID = re.compile(r"(?P<before>.*)\[(?:(?P<others>.*)-)?trial(?P<number>\d+)of(?P<n>\d+)\]", re.DOTALL)
 
 
 def case_of(nodeid: str) -> tuple[str, int, int] | None:
@@ -31,13 +29,18 @@ def case_of(nodeid: str) -> tuple[str, int, int] | None:
     ('t.py::test_x[b]', 3, 5)
     >>> case_of("t.py::test_x[trial3of5]"), case_of("t.py::test_x[b]")
     (('t.py::test_x', 3, 5), None)
+    >>> case_of("t.py::test_x[trial-trial3of5x]"), case_of("t.py::test_x-trial3of5]")
+    (None, None)
     """
-    found = _TRIAL_ID.fullmatch(without_group(nodeid))
-    if found is None:
+    before, _, label = without_group(nodeid).rpartition("trial")
+    number, _, n = label.removesuffix("]").partition("of")
+    if not (number.isdecimal() and n.isdecimal() and label.endswith("]")):
         return None
-    others = found["others"]
-    case = found["before"] if others is None else f"{found['before']}[{others}]"
-    return case, int(found["number"]), int(found["n"])
+    if before.endswith("["):
+        return before[:-1], int(number), int(n)
+    if before.endswith("-") and "[" in before:
+        return f"{before[:-1]}]", int(number), int(n)
+    return None
 
 
 def without_group(nodeid: str) -> str:

@@ -28,7 +28,7 @@ class _Case:
 
     def __init__(self, name: str) -> None:
         self.name = name
-        self.expected: set[int] = set()
+        self.expected: dict[str, int] = {}  # the numbers of its trials, by node id
         self.finished: set[int] = set()
         self.trials: dict[int, TrialParts] = {}
         self.location: tuple[str, int | None, str] = (name.partition("::")[0], None, name)
@@ -72,13 +72,15 @@ class Deciding:
         manifest = describe_session(config)
         self._looks = Looks(config, manifest)
         known = {without_group(name) for name in ids}
-        self._trials: dict[str, tuple[_Case, int]] = {}  # by node id
+        self._trials: dict[str, _Case] = {}  # by node id
         for name in ids:
             found = case_of(name)
             if found is not None and found[0] in known:
-                case = self.cases.setdefault(found[0], _Case(found[0]))
-                case.expected.add(found[1])
-                self._trials[name] = case, found[1]
+                case = self.cases.get(found[0])
+                if case is None:
+                    case = self.cases[found[0]] = _Case(found[0])
+                case.expected[name] = found[1]
+                self._trials[name] = case
         sizes = {name: len(case.expected) for name, case in self.cases.items()}
         self._recording = Recording(config, manifest, Outline(sizes, places_of(getattr(session, "items", ()))))
         if self.cases:
@@ -104,9 +106,10 @@ class Deciding:
 
     def _lost(self, report: pytest.TestReport) -> None:
         """A worker died in a trial: the trial is missing."""
-        if report.nodeid not in self._trials:
+        case = self._trials.get(report.nodeid)
+        if case is None:
             return
-        case, number = self._trials[report.nodeid]
+        number = case.expected[report.nodeid]
         message = "the process that ran it died"
         case.take(Part(case.name, number, "???", "interrupted", message, text=report.longreprtext))
         report.__dict__["passhat_kind"] = "interrupted"
@@ -116,8 +119,9 @@ class Deciding:
 
     @pytest.hookimpl(trylast=True)
     def pytest_runtest_logfinish(self, nodeid: str) -> None:
-        if nodeid in self._trials:
-            self._finished(*self._trials[nodeid])
+        case = self._trials.get(nodeid)
+        if case is not None:
+            self._finished(case, case.expected[nodeid])
 
     def _finished(self, case: _Case, number: int) -> None:
         if number in case.finished or number not in case.trials:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,10 +13,9 @@ from passhat.facts import ModelCall, ModelSource, NotJSON, Transcript, as_json, 
 from passhat.pytest_plugin._asking import mode_of
 from passhat.pytest_plugin._environment import for_subprocess, gateway_of, point_at
 from passhat.pytest_plugin._keys import ENVIRONMENT, EVIDENCE, FAILED, TRIAL
-from passhat.pytest_plugin._leading import leads
 from passhat.pytest_plugin._parts import WrongTest
 from passhat.pytest_plugin._refusing import Refusing
-from passhat.pytest_plugin._transcripts import Transcripts
+from passhat.pytest_plugin._routing import routing_of
 from passhat.trial import Recorder, Trial, Workspace, recorder_here
 
 if TYPE_CHECKING:
@@ -147,23 +145,21 @@ def live_trial(request: pytest.FixtureRequest, workspace: Path, patch: pytest.Mo
     if "faux" in request.fixturenames and isinstance(double := request.getfixturevalue("faux"), Faux):
         yield double
         return
-    leading = leads(request.node)
-    trial = new_trial(request.node) if leading is None else leading.evidence(request.node)
-    yield from _running(request, workspace, patch, trial)
+    routing = routing_of(request.config)
+    with routing.during(request.node):
+        yield from _running(request, workspace, patch, routing.evidence(request.node))
 
 
 def scripted_trial(request: pytest.FixtureRequest, workspace: Path, patch: pytest.MonkeyPatch) -> Iterator[Faux]:
     """Make the ``faux`` fixture, and see at its end that the script was used up."""
-    leading = leads(request.node)
-    known = None if leading is None else leading.evidence(request.node)
-    if isinstance(known, Faux):
-        double = known
-    else:  # the test asks for it while it runs
-        double = _scripted(request.node)
-        if leading is not None and known is not None:
+    routing = routing_of(request.config)
+    with routing.during(request.node):
+        double = routing.evidence(request.node)
+        if not isinstance(double, Faux):  # the test asks for it while it runs
+            known, double = double, _scripted(request.node)
             double.astray = known.nobody
-            leading.replaced(double)
-    yield from _running(request, workspace, patch, double)
+            routing.replaced(double)
+        yield from _running(request, workspace, patch, double)
 
 
 def new_trial(item: pytest.Item) -> PytestTrial:
@@ -220,20 +216,13 @@ def _placed(item: pytest.Item) -> Path:
 
 def _running(request: pytest.FixtureRequest, workspace: Path, patch: pytest.MonkeyPatch, trial: Any) -> Iterator[Any]:
     """Lead clients to the session while the test runs, and keep what happened for the report."""
-    config, session = request.config, trial.session
     request.node.stash[EVIDENCE] = trial
     trial.place = workspace
-    if not config.pluginmanager.has_plugin("passhat-transcripts"):
-        config.pluginmanager.register(Transcripts(), "passhat-transcripts")
-    led = leads(request.node) is not None
     token = recorder_here.set(trial.recorder)
     try:
-        with contextlib.nullcontext() if led else gateway_of(config).route(session):
-            if ENVIRONMENT not in config.stash:
-                point_at(patch, session.access)
-            yield trial
+        if ENVIRONMENT not in request.config.stash:
+            point_at(patch, trial.session.access)
+        yield trial
     finally:
         recorder_here.reset(token)
-        if not led:
-            session.revoke()
     _complain(request, trial)

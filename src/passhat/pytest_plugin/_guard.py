@@ -7,13 +7,11 @@ and to those that the environment names.
 from __future__ import annotations
 
 import sys
-import threading
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping
+from typing import Any
 from urllib.parse import urlsplit
 
-if TYPE_CHECKING:
-    from passhat.pytest_plugin._leading import Leading
+from passhat.gateway import PROVIDERS, in_gateway
 
 _LIBRARIES = ("httpx", "httpx2")
 ASTRAY = (
@@ -29,14 +27,15 @@ class Astray(Exception):
 
 
 class Guard:
-    """Patches the transports of libraries that are loaded, until it is removed."""
+    """Patches the transports of libraries that are loaded, until it is removed.
 
-    def __init__(self, host: Mapping[str, str], leading: Leading) -> None:
-        from passhat.gateway import PROVIDERS
+    ``refused`` is told why a request goes astray, and says whether it is stopped.
+    """
 
+    def __init__(self, host: Mapping[str, str], refused: Callable[[str], bool]) -> None:
         named = [host[name] for each in PROVIDERS.values() for name in each.base_names if host.get(name)]
         self._places = {place_of(address) for address in (*(each.base_url for each in PROVIDERS.values()), *named)}
-        self._leading = leading
+        self._refused = refused
         self._patched: dict[str, list[tuple[type, str, Any]]] = {}
 
     def install(self) -> None:
@@ -69,9 +68,9 @@ class Guard:
 
     def _check(self, request: Any) -> None:
         place = request.url.host, request.url.port or (80 if request.url.scheme == "http" else 443)
-        if place in self._places and not threading.current_thread().name.startswith("passhat-gateway"):
+        if place in self._places and not in_gateway():
             why = ASTRAY.format(host=place[0])
-            if self._leading.refused(why):
+            if self._refused(why):
                 raise Astray(why)
 
 

@@ -27,6 +27,7 @@ class Case:
         "mark",
         "name",
         "rule",
+        "seeds",
         "sets_up",
         "shared",
         "task",
@@ -46,12 +47,13 @@ class Case:
         self.broken = ""  # why its further trials needn't run: the test itself is wrong
         self.shared: tuple[str, ...] | None = None  # fixtures that all trials share, once looked up
         self.sets_up: bool | None = None  # whether code of anybody's runs before the body, once looked up
+        self.seeds: list[int] = []  # of all trials, once one is asked for: in a row they cost a fraction
 
 
 class ItemTrial:
     """One trial of a case, as the process that runs it knows it."""
 
-    __slots__ = ("_seed", "alone", "case", "ended", "judged", "number", "running", "subtest")
+    __slots__ = ("alone", "case", "ended", "judged", "number", "running", "subtest")
 
     def __init__(self, case: Case, number: int) -> None:
         self.case = case
@@ -61,13 +63,13 @@ class ItemTrial:
         self.subtest: tuple[str, str] | None = None  # the first subtest that failed: why, and its traceback
         self.judged: Judged | None = None
         self.ended: SuiteTrial | None = None  # for a trial of a suite
-        self._seed = -1
 
     def seed(self, session: int) -> int:
         """The trial's own seed: no scheduling changes it, and no two trials of a session share it."""
-        if self._seed < 0:
-            self._seed = derive_seed(session, self.case.task or self.case.name, self.number - 1)
-        return self._seed
+        case = self.case
+        if not case.seeds:
+            case.seeds = [derive_seed(session, case.task or case.name, place) for place in range(case.mark.n)]
+        return case.seeds[self.number - 1]
 
 
 def trial_of(item: pytest.Item) -> ItemTrial | None:

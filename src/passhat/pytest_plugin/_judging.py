@@ -15,8 +15,9 @@ import pytest
 from passhat.facts import Grade, Limits, Role, Task, decide
 from passhat.pytest_plugin._asking import may_judge, may_spend
 from passhat.pytest_plugin._environment import gateway_of, host_environment
-from passhat.pytest_plugin._keys import EVIDENCE, LEADING
+from passhat.pytest_plugin._keys import EVIDENCE
 from passhat.pytest_plugin._marks import held_name
+from passhat.pytest_plugin._routing import routing_of
 
 if TYPE_CHECKING:
     from passhat.pytest_plugin._doubles import PytestTrial
@@ -44,7 +45,7 @@ def judge_trial(item: pytest.Item, case: Case) -> Judged | None:
     if not mark.judges:
         return None
     evidence = item.stash[EVIDENCE]
-    with _bench(item.config, mark.judges, evidence, case.name) as (bench, why), item.config.stash[LEADING].judging():
+    with _bench(item.config, mark.judges, evidence, case.name) as (bench, why), routing_of(item.config).judging():
         grades = tuple(_graded(mark.judges, mark.threshold, evidence, case.name, bench, why))
     passed = decide(grades).passed
     return Judged(grades, passed, "" if passed else _why(grades, mark.threshold))

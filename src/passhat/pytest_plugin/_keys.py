@@ -12,7 +12,7 @@ REPORTER = pytest.StashKey[Any]()  # the object that decides, in the reporting p
 GATEWAY = pytest.StashKey[Any]()  # the session's gateway, once something needs it
 HOST = pytest.StashKey[dict[str, str]]()  # the host's environment, before anything was set
 ENVIRONMENT = pytest.StashKey[Any]()  # the variables that lead clients to the gateway
-LEADING = pytest.StashKey[Any]()  # what leads clients to the gateway while covered tests run
+ROUTING = pytest.StashKey[Any]()  # whose a request to the gateway is, once something needs it
 MARKS = pytest.StashKey[dict[int, Any]]()  # markers that were read, by identity
 SUITES = pytest.StashKey[dict[int, Any]]()  # the suites that run as tests
 

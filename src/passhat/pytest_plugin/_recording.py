@@ -38,10 +38,10 @@ class _Run:
         """Write trials in one go."""
         rows: list[tuple[TrialRecord, Transcript | None]] = []
         for trial in trials:
-            transcript = trial.transcript()
-            if transcript.events:
+            transcript = trial.transcript() if trial.used_a_model else None
+            if transcript is not None and transcript.events:
                 self.seen.add(transcript)
-            rows.append((trial.record(), transcript if transcript.events else None))
+            rows.append((trial.record(), transcript if transcript is not None and transcript.events else None))
         self.writer.extend(rows)
 
 

@@ -8,12 +8,15 @@ from typing import Any
 import pytest
 from _pytest.runner import runtestprotocol
 
+from passhat.pytest_plugin._definitions import definitions_of
 from passhat.pytest_plugin._items import Case, ItemTrial, trial_of
 from passhat.pytest_plugin._judging import judge_trial
 from passhat.pytest_plugin._keys import CASE, EVIDENCE
 from passhat.pytest_plugin._parts import FAILURES, Kind, Part, classify, storable
 from passhat.pytest_plugin._seeding import reseed, sets_up
 from passhat.pytest_plugin._short import short_name
+
+_WRAPPED = ("setup", "runtest")
 
 
 class Running:
@@ -22,6 +25,7 @@ class Running:
     def __init__(self, config: pytest.Config) -> None:
         self._seed: int = config.getoption("passhat_seed") or 0
         self._travels = hasattr(config, "workerinput")  # to another process, as JSON types
+        self._now: tuple[pytest.Item | None, ItemTrial | None] = None, None  # what runs, unless it was asked for alone
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_protocol(self, item: pytest.Item, nextitem: pytest.Item | None) -> bool | None:
@@ -39,8 +43,7 @@ class Running:
         if trial.case.broken:
             self._leave_out(item, trial)
         else:
-            self._wrap(item, trial)
-            runtestprotocol(item, nextitem=trial.case.verdict)  # its own end first, apart from that of wider fixtures
+            self._run(item, trial)
             self._end_fixtures(item, trial.case.verdict, nextitem)
         hook.pytest_runtest_logfinish(nodeid=nodeid, location=location)
         return True
@@ -50,8 +53,8 @@ class Running:
         self, item: pytest.Item, call: pytest.CallInfo[Any]
     ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
         report = yield
-        trial = trial_of(item)
-        if trial is None or trial.alone:
+        current, trial = self._now
+        if item is not current or trial is None:
             return report
         if report.when == "call":
             if trial.running:
@@ -77,6 +80,19 @@ class Running:
             return (yield)
         finally:
             report.longrepr = softened
+
+    def _run(self, item: pytest.Item, trial: ItemTrial) -> None:
+        """One trial; nothing of ours stays on its item, of which a session may have very many."""
+        before = {name: vars(item)[name] for name in _WRAPPED if name in vars(item)}
+        self._wrap(item, trial)
+        self._now = item, trial
+        try:
+            runtestprotocol(item, nextitem=trial.case.verdict)  # its own end first, apart from that of wider fixtures
+        finally:
+            self._now = None, None
+            for name in _WRAPPED:
+                vars(item).pop(name, None)
+            vars(item).update(before)
 
     def _wrap(self, item: pytest.Item, trial: ItemTrial) -> None:
         """Give the trial's set-up and body their own random numbers, after any plugin that sets the same for all."""
@@ -246,8 +262,7 @@ def _subtest(
 def _shared_fixtures(case: Case, item: pytest.Item) -> tuple[str, ...]:
     """Fixtures of a wider scope than one test: all trials of the case use one instance of them."""
     if case.shared is None:
-        info = getattr(item, "_fixtureinfo", None)
-        found = {} if info is None else info.name2fixturedefs
+        found = definitions_of(item)
         wide = {name for name, defs in found.items() if defs and defs[-1].scope != "function"}
         ours = {name for name in wide if "pytest" not in short_name(found[name][-1].func)}
         case.shared = tuple(sorted(ours))

@@ -8,6 +8,7 @@ import numpy.random
 import pytest
 
 from passhat.pytest_plugin._cases import PARAMETER
+from passhat.pytest_plugin._definitions import definitions_of
 from passhat.pytest_plugin._items import Case
 
 
@@ -20,8 +21,7 @@ def reseed(seed: int) -> None:
 def sets_up(case: Case, item: pytest.Item) -> bool:
     """Whether code that isn't pytest's or ours runs before the body: fixtures, or ``setup_method`` and its like."""
     if case.sets_up is None:
-        info = getattr(item, "_fixtureinfo", None)
-        definitions = {} if info is None else info.name2fixturedefs
+        definitions = definitions_of(item)
         names = set(getattr(item, "fixturenames", ("unknown",))) - {"request", PARAMETER}
         case.sets_up = not all(name in definitions and all(map(_harmless, definitions[name])) for name in names)
     return case.sets_up

@@ -44,15 +44,6 @@ def _only_distributes(config: pytest.Config) -> bool:
     return config.getoption("dist", "no") != "no" and not hasattr(config, "workerinput")
 
 
-def lead(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Lead the clients of tests that must not reach a provider unasked, where there are such tests."""
-    from passhat.pytest_plugin._leading import Leading, covered
-
-    found = [item for item in items if covered(item)]
-    if found and not config.option.collectonly:
-        config.pluginmanager.register(Leading(config, found), "passhat-leading")
-
-
 def begin(config: pytest.Config, ids: list[str]) -> None:
     """Register what runs the trials; and, unless another process reports, what decides."""
     if config.pluginmanager.has_plugin(_PLUGIN):

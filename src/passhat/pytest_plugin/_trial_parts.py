@@ -73,6 +73,11 @@ class TrialParts:
             self._record = self._recorded()
         return self._record
 
+    @property
+    def used_a_model(self) -> bool:
+        """Whether there is a transcript."""
+        return bool(self._packed)
+
     def let_go(self) -> None:
         """Forget the transcript, which may be long, once it is written."""
         self.record()
@@ -91,8 +96,8 @@ class TrialParts:
         passed = True if worst.kind == "passed" else False if worst.kind in FAILURES else None
         status = _STATUS[worst.kind]
         grades = self._grades(call, status)
-        transcript = self.transcript()
-        model = next((seen.model_reported or seen.model for seen in reversed(transcript.model_calls)), None)
+        usage, model, fingerprint = self._model()
+        judged = [grade.judged.usage for grade in grades if grade.judged is not None]
         return TrialRecord(
             task,
             self.number - 1,
@@ -102,16 +107,24 @@ class TrialParts:
             _score(grades, passed),
             grades,
             None if call is None else call.output,
-            transcript.usage if self._packed else _NOTHING,
-            judge_usage=Usage.total(grade.judged.usage for grade in grades if grade.judged is not None),
+            usage,
+            judge_usage=Usage.total(judged) if judged else _NOTHING,
             seconds=0.0 if call is None else call.seconds,
             seed=first.seed,
-            model=model or None,
+            model=model,
             error=None if passed or not worst.message else ErrorInfo(worst.kind, worst.message, worst.type, worst.text),
             notes=self._notes(),
-            fingerprint=transcript.fingerprint() if self._packed else "",
+            fingerprint=fingerprint,
             order=self.number,
         )
+
+    def _model(self) -> tuple[Usage, str | None, str]:
+        """What was spent on the trial's model, its name, and the transcript's fingerprint."""
+        if not self.used_a_model:
+            return _NOTHING, None, ""
+        transcript = self.transcript()
+        model = next((seen.model_reported or seen.model for seen in reversed(transcript.model_calls)), None)
+        return transcript.usage, model or None, transcript.fingerprint()
 
     def _grades(self, call: Part | None, status: Status) -> tuple[Grade, ...]:
         """The test's own grade, and its judges'."""

@@ -13,7 +13,7 @@ from passhat.running._errors import Interrupted, ModelSelectionError, RegradeInt
 from passhat.running._eval_result import EvalResult, Published, Rates, TaskResult
 from passhat.running._evaluate import evaluate, evaluate_async
 from passhat.running._executor import Acted, Executor
-from passhat.running._exits import exits_as_errors, exits_refused, last_exit, no_exit
+from passhat.running._exits import exits_raise_errors, exits_refused, last_exit, no_exit
 from passhat.running._judges import Bench, Judges, bench, judges_for
 from passhat.running._manifest import project_files, project_of
 from passhat.running._models import secrets_of
@@ -66,7 +66,7 @@ __all__ = [
     "entrance",
     "evaluate",
     "evaluate_async",
-    "exits_as_errors",
+    "exits_raise_errors",
     "exits_refused",
     "judges_for",
     "last_exit",

@@ -5,8 +5,7 @@ from __future__ import annotations
 import os
 import threading
 import weakref
-from collections.abc import Collection, Iterator
-from contextlib import contextmanager
+from collections.abc import Collection
 from typing import Any
 
 
@@ -15,7 +14,7 @@ class ProcessExit(BaseException):
 
 
 class ProcessExitError(RuntimeError):
-    """The same as an ordinary error: see `exits_as_errors`."""
+    """The same as an ordinary error: see `exits_raise_errors`."""
 
 
 class _Hold:
@@ -32,6 +31,7 @@ class _Hold:
         self._holds = 0
         self._real = os._exit
         self._process = 0
+        self._threads: list[threading.Thread] = []  # when a hold was last entered: first the one that entered it
         self._outside: Collection[threading.Thread] = ()
         self._stands_in = self._refuse
 
@@ -40,10 +40,11 @@ class _Hold:
             self._holds += 1
             if self._holds == 1:
                 self._real, self._process = os._exit, os.getpid()
-                here = threading.current_thread()
-                others = [each for each in threading.enumerate() if each is not here]
-                others = [each for each in others if not each.name.startswith("passhat")]
-                self._outside = weakref.WeakSet(others) if others else ()
+                threads = [threading.current_thread(), *threading.enumerate()]
+                if threads != self._threads:  # mostly they are the same as for the trial before
+                    others = [each for each in threads if each is not threads[0]]
+                    others = [each for each in others if not each.name.startswith("passhat")]
+                    self._threads, self._outside = threads, weakref.WeakSet(others) if others else ()
                 os._exit = self._stands_in
 
     def __exit__(self, *raised: object) -> None:
@@ -92,11 +93,10 @@ def last_exit() -> str:
     return _HOLD.last
 
 
-@contextmanager
-def exits_as_errors() -> Iterator[None]:
-    """While inside, ``os._exit`` raises an ordinary error instead: for clean-up that goes on after those only."""
-    before, _HOLD.kind = _HOLD.kind, ProcessExitError
-    try:
-        yield
-    finally:
-        _HOLD.kind = before
+def exits_raise_errors(yes: bool) -> bool:
+    """Have a refused exit raise an ordinary error from now on, or `ProcessExit` again; returns what was so before.
+
+    For clean-up that goes on after ordinary errors only.
+    """
+    before, _HOLD.kind = _HOLD.kind is ProcessExitError, ProcessExitError if yes else ProcessExit
+    return before

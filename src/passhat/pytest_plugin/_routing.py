@@ -1,0 +1,153 @@
+"""Whose a request with the process's own key is: the running test's, a judge's, or nobody's."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from passhat.facts import Limits
+from passhat.pytest_plugin._asking import may_judge, may_spend, mode_of_judges
+from passhat.pytest_plugin._environment import gateway_of, host_environment, point_at
+from passhat.pytest_plugin._keys import ENVIRONMENT, EVIDENCE, FAILED, ROUTING
+from passhat.pytest_plugin._refusing import OUTSIDE, Refusing
+from passhat.pytest_plugin._transcripts import Transcripts
+from passhat.trial import ModelAccess
+
+if TYPE_CHECKING:
+    from passhat.gateway import Session
+    from passhat.pytest_plugin._doubles import PytestTrial
+
+
+def routing_of(config: pytest.Config) -> Routing:
+    """The session's routing, made when something needs it."""
+    if ROUTING not in config.stash:
+        config.stash[ROUTING] = Routing(config)
+    found: Routing = config.stash[ROUTING]
+    return found
+
+
+class Routing:
+    """One covered test runs at a time, and a request is that test's."""
+
+    def __init__(self, config: pytest.Config) -> None:
+        self._config = config
+        self._item: pytest.Item | None = None
+        self._lock = threading.Lock()  # the gateway asks in its own thread
+        self._judging = False
+        self._sessions: list[Session] = []  # to end with the test
+        self._of_judges: Session | None = None
+        self._outside: Session | None = None
+        gateway_of(config).otherwise = self.session
+        config.pluginmanager.register(Transcripts(), "passhat-transcripts")
+
+    def begin(self, item: pytest.Item) -> None:
+        """From now on requests are this test's."""
+        self._item = item
+
+    def end(self) -> None:
+        """They are no longer; what was opened for the test is closed."""
+        self._item = None
+        self._close()
+
+    def again(self, item: pytest.Item) -> None:
+        """Forget what was seen of a test when it ran before: a plugin runs it again."""
+        if EVIDENCE in item.stash:
+            self._close()
+            del item.stash[EVIDENCE]
+            item.stash[FAILED] = False
+
+    @contextmanager
+    def during(self, item: pytest.Item) -> Iterator[None]:
+        """A test that nobody knew to be covered is from here on: it asks for a fixture of ours while it runs."""
+        if self._item is item:
+            yield
+            return
+        self.again(item)
+        self.begin(item)
+        try:
+            yield
+        finally:
+            self.end()
+
+    def session(self) -> Session | None:
+        """Whose a request is; called by the gateway, in its thread."""
+        with self._lock:
+            if self._judging:
+                if self._of_judges is None:
+                    self._of_judges = self._opened(mode_of_judges(self._config), "a judge's own client")
+                return self._of_judges
+            if self._item is not None:
+                return self._evidence(self._item).session
+            if self._outside is None and ENVIRONMENT not in self._config.stash:
+                self._outside = self._of_others()
+            return self._outside
+
+    def evidence(self, item: pytest.Item) -> PytestTrial:
+        """The trial of the running test, made when its fixture or a request first needs it."""
+        with self._lock:
+            return self._evidence(item)
+
+    def replaced(self, by: PytestTrial) -> None:
+        """Another object is what the running test uses from now on; it ends with the test too."""
+        with self._lock:
+            self._sessions.append(by.session)
+
+    def refused(self, why: str) -> bool:
+        """Whether a request that goes past the gateway must not leave: then the test is told ``why``."""
+        from passhat.gateway import Forward
+
+        with self._lock:
+            if self._item is None:
+                return False
+            if self._judging:
+                return not may_judge(self._config)
+            trial = self._evidence(self._item)
+            if isinstance(trial.mode, Forward):
+                return False
+            trial.astray = trial.astray or why
+            return True
+
+    @contextmanager
+    def judging(self) -> Iterator[None]:
+        """While inside, clients made from the environment are a judge's own and never reach the model under test."""
+        patch = pytest.MonkeyPatch()
+        gateway = gateway_of(self._config)
+        point_at(patch, ModelAccess(gateway.base_url, gateway.process_key))
+        self._judging = True
+        try:
+            yield
+        finally:
+            self._judging = False
+            patch.undo()
+
+    def _evidence(self, item: pytest.Item) -> PytestTrial:
+        if EVIDENCE not in item.stash:
+            from passhat.pytest_plugin._doubles import new_trial
+
+            made = item.stash[EVIDENCE] = new_trial(item)
+            self._sessions.append(made.session)
+        found: PytestTrial = item.stash[EVIDENCE]
+        return found
+
+    def _opened(self, mode: Any, label: str, **more: Any) -> Session:
+        session = gateway_of(self._config).open(mode, label=label, **more)
+        self._sessions.append(session)
+        return session
+
+    def _of_others(self) -> Session:
+        """For a test that isn't covered and uses a client that a covered one, or a fixture of both, made."""
+        from passhat.gateway import Forward
+
+        asked = may_spend(self._config)
+        mode: Any = Forward.as_asked(host_environment(self._config)) if asked else Refusing(OUTSIDE)
+        return gateway_of(self._config).open(mode, label="tests without trials", limits=Limits(model_calls=None))
+
+    def _close(self) -> None:
+        with self._lock:
+            sessions, self._sessions, self._of_judges = self._sessions, [], None
+        for session in sessions:
+            session.revoke()

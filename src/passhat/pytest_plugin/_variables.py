@@ -1,0 +1,54 @@
+"""The variables that lead clients to the gateway, while covered tests run."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+
+from passhat.pytest_plugin._environment import gateway_of, host_environment
+from passhat.pytest_plugin._keys import ENVIRONMENT
+from passhat.trial import CLEARED, ModelAccess
+
+
+class Variables:
+    """Sets them for a row of covered tests, and puts back what was there before the next other test.
+
+    Does nothing where the whole session's environment leads there already.
+    """
+
+    def __init__(self, config: pytest.Config) -> None:
+        gateway = gateway_of(config)
+        self._host = host_environment(config)
+        self._needed = ENVIRONMENT not in config.stash
+        self._before: dict[str, str | None] = {}  # of those that were set here
+        self._variables: dict[str, str | None] = {
+            **dict.fromkeys(CLEARED),
+            **ModelAccess(gateway.base_url, gateway.process_key).environ(),
+        }
+
+    def lead(self) -> None:
+        """Set them, unless they are; what tests themselves put there stays."""
+        if self._before or not self._needed:
+            return
+        for name, value in self._variables.items():
+            before = os.environ.get(name)
+            if before == self._host.get(name):
+                self._before[name] = before
+                _put(name, value)
+
+    def restore(self) -> None:
+        """Put back what was there, also where a fixture that ended since has put a value of ours back."""
+        if not self._needed:
+            return
+        for name, value in self._variables.items():
+            if os.environ.get(name) == value and (value is not None or name in self._before):
+                _put(name, self._before.get(name, self._host.get(name)))
+        self._before = {}
+
+
+def _put(name: str, value: str | None) -> None:
+    if value is None:
+        os.environ.pop(name, None)
+    else:
+        os.environ[name] = value
