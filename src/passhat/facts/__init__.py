@@ -56,7 +56,7 @@ from passhat.facts._tasks import Task, TaskError
 from passhat.facts._transcript import ToolUse, Transcript, Turn
 from passhat.facts._trials import Attempt, ErrorInfo, TrialKey, TrialRecord
 from passhat.facts._usage import Usage
-from passhat.facts._wording import count, named, plural
+from passhat.facts._wording import count, named, plural, shortened
 
 __all__ = [
     "CURRENCY_CODES",
@@ -129,6 +129,7 @@ __all__ = [
     "name_in_text",
     "named",
     "plural",
+    "shortened",
     "standing",
     "traceback_of",
 ]

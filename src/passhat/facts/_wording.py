@@ -1,4 +1,4 @@
-"""Numbers and names in sentences."""
+"""Numbers and names in sentences, and texts that are too long for one."""
 
 from __future__ import annotations
 
@@ -33,3 +33,12 @@ def named(names: Iterable[str], most: int = 5) -> str:
     if len(names) <= most:
         return ", ".join(names)
     return f"{', '.join(names[:most])} and {len(names) - most} more"
+
+
+def shortened(text: str, longest: int) -> str:
+    """A text of at most ``longest`` characters, one of them the sign that there was more.
+
+    >>> shortened("refund", 4)
+    'ref…'
+    """
+    return text if len(text) <= longest else text[: longest - 1] + "…"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from passhat.facts import ErrorInfo
+from passhat.facts import ErrorInfo, shortened
 from passhat.isolation._frames import BadFrame
 
 _MOST_MODULES = 200
@@ -33,11 +33,6 @@ def error_said(body: bytes) -> ErrorInfo:
     kind = error.kind if error.kind in _ERROR_KINDS else "raised"
     message, trace = shortened(error.message, _LONGEST_TEXT), shortened(error.traceback, _LONGEST_TEXT)
     return ErrorInfo(kind, message, shortened(error.type, _LONGEST_MODULE), trace)
-
-
-def shortened(text: str, longest: int) -> str:
-    """A text of at most ``longest`` characters, one of them the sign that there was more."""
-    return text if len(text) <= longest else text[: longest - 1] + "…"
 
 
 class Remarks:

@@ -11,10 +11,10 @@ from typing import NamedTuple, Protocol
 
 import msgspec
 
-from passhat.facts import ErrorInfo
+from passhat.facts import ErrorInfo, shortened
 from passhat.isolation._contract import Ended, EndKind, JobOrder, LimitName
 from passhat.isolation._frames import BadFrame, Framing, Kind, TooBig
-from passhat.isolation._heard import Remarks, error_said, modules_said, shortened
+from passhat.isolation._heard import Remarks, error_said, modules_said
 from passhat.isolation._launching import Launcher
 from passhat.isolation._owner import Owner
 from passhat.isolation._streams import Kept, read_some

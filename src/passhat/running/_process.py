@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from passhat.facts import FELL_BACK
+from passhat.facts import FELL_BACK, shortened
 from passhat.isolation import (
     ImportFailed,
     IsolationError,
@@ -19,7 +19,6 @@ from passhat.isolation import (
     remove_tree,
     trial_environ,
 )
-from passhat.isolation._heard import shortened
 from passhat.isolation._leftovers import make_scratch
 from passhat.running._errors import RunError
 from passhat.running._executor import Acted, Graded, Stored, as_acted

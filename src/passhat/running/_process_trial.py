@@ -14,9 +14,8 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from passhat.facts import ErrorInfo, OutputText, Status, Transcript
+from passhat.facts import ErrorInfo, OutputText, Status, Transcript, shortened
 from passhat.isolation import Ended, Job, ProcessLimits
-from passhat.isolation._heard import shortened
 from passhat.running._calling import DeadlinePassed
 from passhat.running._executor import Acted
 from passhat.running._grading import diff_of
