@@ -4,11 +4,10 @@ from passhat.history._collect import Found, collect
 from passhat.history._errors import HistoryError
 from passhat.history._evidence import LeftOut, evidence
 from passhat.history._graduate import Graduation, TaskRecord, graduation, move_lines, task_records
-from passhat.history._history import STALE_DAYS, history
+from passhat.history._history import history
 from passhat.history._result import Changes, History, JudgePoint, Point, Reruns
 
 __all__ = [
-    "STALE_DAYS",
     "Changes",
     "Found",
     "Graduation",

@@ -4,10 +4,9 @@ from passhat.planning._errors import PlanError
 from passhat.planning._finding import Direction, power_of
 from passhat.planning._pilot import Kind, Pilot, assumed, pilot_of
 from passhat.planning._plan import Plan, Size, Smallest, Ways, make_plan
-from passhat.planning._response import RESPONSE, variances
+from passhat.planning._response import variances
 
 __all__ = [
-    "RESPONSE",
     "Direction",
     "Kind",
     "Pilot",

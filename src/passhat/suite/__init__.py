@@ -1,7 +1,7 @@
 """Suites: tasks, an agent, an environment and graders, written in Python and found by path."""
 
 from passhat.suite._checks import check_tasks, duplicate_inputs, make_task
-from passhat.suite._discover import FoundSuite, discover, load_module, suite_in
+from passhat.suite._discover import FoundSuite, discover, suite_in
 from passhat.suite._errors import SuiteError, SuiteFileError, TasksFileError
 from passhat.suite._files import load_tasks
 from passhat.suite._gates import Gate
@@ -21,7 +21,6 @@ __all__ = [
     "discover",
     "duplicate_inputs",
     "expression",
-    "load_module",
     "load_tasks",
     "make_task",
     "select",

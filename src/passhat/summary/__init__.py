@@ -40,7 +40,6 @@ from passhat.summary._report import (
     TrialCounts,
     UsageTotals,
 )
-from passhat.summary._rows import verdict_of_task
 from passhat.summary._settling import can_settle, settle
 from passhat.summary._summarize import flip_rate, summarize
 from passhat.summary._title import is_rate_of_an_agent, quick_missing, quick_pass_at_1, title_of
@@ -103,6 +102,5 @@ __all__ = [
     "title_of",
     "unit_keys",
     "units_of",
-    "verdict_of_task",
     "with_published",
 ]
