@@ -220,7 +220,9 @@ def test_arms_have_a_line_each(tmp_path: Path) -> None:
         writer.append(TrialRecord(task="t", trial=0, arm=arm, status=Status.COMPLETED, passed=arm == "b"), None)
     writer.finish("finished", seconds=1.0)
     writer.close()
-    assert [(point.arm, point.pass_at_1) for point in history("shop", [tmp_path]).runs] == [("a", 0.0), ("b", 1.0)]
+    found = history("shop", [tmp_path])
+    assert [(point.arm, point.pass_at_1) for point in found.runs] == [("a", 0.0), ("b", 1.0)]
+    assert render_history(found).startswith("History of shop  1 run, a line an arm\n")
 
 
 def test_what_is_not_there_is_named(tmp_path: Path) -> None:

@@ -211,3 +211,12 @@ def test_an_arm_is_named_and_long_curves_are_thinned(build_report: Builder) -> N
     ks = re.findall(r"^ +(\d+) +[01]\.", text, re.MULTILINE)
     assert ks == ["1", "2", "3", "5", "8", "10", "20", "30"]
     assert "●●●●●●●●●●●●●●●●●●●●…" in text
+
+
+def test_a_session_in_which_nothing_ran_counts_its_tasks_and_leaves_no_gap(build_report: Builder) -> None:
+    report = build_report({"a": "", "b": ""}, trials=0)
+    rows = tuple(msgspec.structs.replace(row, missing=0) for row in report.by_task)
+    trials = msgspec.structs.replace(report.trials, missing=0, planned=0)
+    text = render_terminal(msgspec.structs.replace(report, by_task=rows, trials=trials, tasks=0, verdicts={}))
+    assert "\n2 tasks, no trial · " in text
+    assert "\n\n\n" not in text

@@ -211,6 +211,18 @@ def test_runs_are_listed_a_line_each_and_broken_ones_say_why() -> None:
     assert render_runs(runs[2:]).startswith("✗ r3")
 
 
+def test_a_narrow_list_of_runs_keeps_what_is_typed_whole_and_what_is_missing() -> None:
+    name = "20261130T172612Z-half-missing-4c0f"
+    counts = (TaskCount("a", 5, 4, 3),)
+    run = Manifest(
+        run_id=name, suite="s", state="finished", model_source="live", task_ids=("a",), trials=8, counts=counts
+    )
+    text = render_runs([RunEntry(Path(name), run)], width=60)
+    assert name in text
+    assert "missing" in text.splitlines()[0]
+    assert max(map(len, text.splitlines())) <= 60
+
+
 TOTALS = Totals(
     planned=100,
     done=34,

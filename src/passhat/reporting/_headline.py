@@ -41,7 +41,7 @@ def size_of(report: Report) -> str:
     planned = [row.n + (row.missing if report.trials.policy != "fail" else 0) for row in report.by_task]
     planned = [number for number in planned if number]
     if not planned:
-        return count(report.tasks, "task")
+        return f"{count(len(report.by_task), 'task')}, no trial" if report.by_task else count(report.tasks, "task")
     least, most = min(planned), max(planned)
     each = count(most, "trial") if least == most else f"{least} to {most} trials"
     return f"{count(report.tasks, 'task')} × {each}"
@@ -63,8 +63,10 @@ def headline(page: Page, report: Report) -> None:
         page.line(("No trial has a verdict: there is no rate to show.", BAD))
     else:
         _rates(page, report, rows)
-    page.gap()
-    for label, parts in _asides(report):
+    asides = _asides(report)
+    if asides:
+        page.gap()
+    for label, parts in asides:
         page.bullet(f"{label:<8}", DIM, *parts)
 
 

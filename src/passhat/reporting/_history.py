@@ -25,10 +25,10 @@ def render_history(
 ) -> str:
     """The history as text for a terminal ``width`` columns wide; the newest ``runs`` runs are listed."""
     page = Page(Look(width, color, unicode))
-    page.line((f"History of {clean(history.suite, 80)}", STRONG), (f"  {count(len(history.runs), 'run')}", DIM))
+    page.line((f"History of {clean(history.suite, 80)}", STRONG), (f"  {_size(history.runs)}", DIM))
     shown = history.runs[-runs:][::-1]
     if len(history.runs) > len(shown):
-        page.line((f"the newest {len(shown)}", DIM), indent=2)
+        page.line((f"the newest {_size(shown)}", DIM), indent=2)
     page.gap()
     _runs(page, history, shown)
     if history.since_last is not None:
@@ -40,6 +40,12 @@ def render_history(
     _judges(page, history.judges[-runs:][::-1])
     findings(page, history.findings)
     return page.text()
+
+
+def _size(points: Sequence[Point]) -> str:
+    """How many runs, and how many lines where each arm of a run has its own."""
+    runs = count(len({(point.host, point.run) for point in points}), "run")
+    return f"{runs}, a line an arm" if any(point.arm for point in points) else runs
 
 
 def _runs(page: Page, history: History, shown: tuple[Point, ...]) -> None:

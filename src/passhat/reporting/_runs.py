@@ -46,8 +46,8 @@ def render_runs(runs: Iterable[Listed], *, width: int = 80, color: bool = False,
     if not rows and not problems:
         page.line("There is no run yet. Make one: passhat run PATH")
     if rows:
-        columns = [Column("run", shrinks=True, most=60, least=32), Column("tasks × trials", "right", drops=3)]
-        columns += [Column("pass@1", "right"), Column("missing", "right", drops=2), Column("state", drops=1)]
+        columns = [Column("run", shrinks=True, most=60, least=44), Column("tasks × trials", "right", drops=3)]
+        columns += [Column("pass@1", "right"), Column("missing", "right", drops=1), Column("state", drops=2)]
         page.columns([*columns, Column("model", shrinks=True, most=30, drops=4)], rows, indent=0)
     for name, problem in problems:
         page.bullet("✗", BAD, (name, STRONG), f": {problem}", indent=0)
