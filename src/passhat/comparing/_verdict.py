@@ -183,7 +183,7 @@ def _too_few_moved(pairs: Pairs, judge: Judge) -> str:
     return f"; {too_few_moved(moved(pairs))}"
 
 
-def too_few_moved(count: int) -> str:
+def too_few_moved(tasks: int) -> str:
     """Why so few tasks that moved can prove nothing about others.
 
     >>> too_few_moved(5)
@@ -191,10 +191,10 @@ def too_few_moved(count: int) -> str:
     >>> too_few_moved(1)
     'only 1 task moved, and fewer than 6 can never reach p = .05 (1 reaches 1 at best)'
     """
-    best = f"{2 / 2**count:.4g}".lstrip("0") if count else "1"
-    words = f"only {count} {'task' if count == 1 else 'tasks'} moved" if count else "no task moved"
-    verb = "reaches" if count == 1 else "reach"
-    return f"{words}, and fewer than {MIN_DIFFERENCES} can never reach p = .05 ({count} {verb} {best} at best)"
+    best = f"{2 / 2**tasks:.4g}".lstrip("0") if tasks else "1"
+    words = f"only {count(tasks, 'task')} moved" if tasks else "no task moved"
+    reach = count(tasks, "reaches", "reach")
+    return f"{words}, and fewer than {MIN_DIFFERENCES} can never reach p = .05 ({reach} {best} at best)"
 
 
 def needed_text(needed: Needs | None) -> str:

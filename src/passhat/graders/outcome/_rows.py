@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from passhat.facts import count
 from passhat.graders._compare import close, few, is_list, is_number, look_alike, short
 from passhat.graders._pairing import pair_alike, parts_of_row
 
@@ -71,7 +72,7 @@ def compare_rows(
         if not ordered:
             return ""
         return f"the {len(found)} expected rows are there, in another order: {few([short(row) for row in found], 5)}"
-    head = f"expected {_rows(len(expected))}, found {len(found)}"
+    head = f"expected {count(len(expected), 'row')}, found {len(found):,}"
     return "\n".join([head, _shown(missing, extra, columns, tolerance)])
 
 
@@ -107,10 +108,6 @@ def _lines(missing: list[Row], extra: list[Row], columns: Sequence[str], toleran
 def _unlike(expected: Any, found: Any) -> str:
     words = look_alike(expected, found)
     return f" ({words})" if words else ""
-
-
-def _rows(count: int) -> str:
-    return f"{count} row{'' if count == 1 else 's'}"
 
 
 def has_order(sql: str) -> bool:
