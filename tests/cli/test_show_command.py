@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from passhat.cli import main
-from passhat.facts import Manifest, Status, TrialRecord
+from passhat.facts import Manifest, Status, Task, TrialRecord
 from passhat.records import RunWriter
 
 Show = Callable[..., tuple[int, str, str]]
@@ -71,3 +71,30 @@ def test_a_table_has_nothing_to_show_and_one_arm_nothing_to_be_compared_with(
             main(words)
         assert left.value.code == 2
         assert said in capsys.readouterr().err
+
+
+def test_a_trial_is_shown_with_what_was_asked_and_expected_of_its_own_suite(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "eval_two.py"
+    path.write_text(
+        "from passhat import Suite, Task\n"
+        "one = Suite('one', tasks=[Task('a', input='2 + 3', expected='five')], agent=len, graders=[len])\n"
+        "two = Suite('two', tasks=[Task('a', input='another', expected='six')], agent=len, graders=[len])\n"
+    )
+    hashes = {"a": Task("a", input="2 + 3", expected="five").hash}
+    writer = RunWriter.create(
+        Manifest(run_id="", suite="one", trials=1, task_ids=("a",), task_hashes=hashes), root=tmp_path
+    )
+    writer.append(TrialRecord(task="a", trial=0, status=Status.COMPLETED, passed=False), None)
+    writer.finish("finished", seconds=1.0)
+    writer.close()
+    for words in (("a", "0"), ("a",)):
+        with pytest.raises(SystemExit) as left:
+            main(["show", "last", *words, "--suite", str(path), "--root", str(tmp_path)])
+        out, error = capsys.readouterr()
+        assert left.value.code == (0 if len(words) == 2 else 2), error
+        assert ("Asked\n  2 + 3" in out) is (len(words) == 2)
+        assert ("Expected\n  five" in out) is (len(words) == 2)
+        assert "another" not in out
+        assert "changed after" not in error

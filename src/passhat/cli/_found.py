@@ -7,9 +7,12 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from passhat.facts import Manifest, PasshatError, TrialRecord
+import click
+
+from passhat.facts import Manifest, PasshatError, Task, TrialRecord
 
 if TYPE_CHECKING:
+    from passhat.records import RunReader
     from passhat.suite import FoundSuite, Suite
 
 
@@ -55,6 +58,23 @@ def suite_of(manifest: Manifest, path: str | None, root: Path, run: Path) -> Sui
         if found.suite.name == manifest.suite:
             return found.suite
     raise NoSuite(f"{located or place} has no suite called {manifest.suite!r}; name the file that has it (PATH)")
+
+
+def tasks_as_run(path: str, reader: RunReader) -> dict[str, Task]:
+    """The tasks at a path that are still as they were when the run was made: of its suite, where that is among them."""
+    from passhat.cli._reports import aside
+    from passhat.reporting import clean
+    from passhat.running import entrance
+
+    hashes = reader.manifest.task_hashes
+    with entrance(), aside():
+        found = found_suites(path)
+        own = [each for each in found if each.suite.name == reader.manifest.suite]
+        tasks = {task.id: task for each in own or found for task in each.suite.load_tasks()}
+    changed = sorted(name for name, task in tasks.items() if name in hashes and hashes[name] != task.hash)
+    if changed:
+        click.echo(f"passhat: not shown, since changed after the run: {clean(', '.join(changed), 200)}", err=True)
+    return {name: task for name, task in tasks.items() if name not in changed}
 
 
 def graders_of(records: Iterable[TrialRecord]) -> list[str]:

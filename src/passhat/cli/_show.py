@@ -28,15 +28,26 @@ class NoSuchTrial(PasshatError):
 @click.argument("trial", required=False, type=click.IntRange(min=0))
 @click.option("--arm", metavar="NAME", help="Trials of this arm only.")
 @click.option("--failed", is_flag=True, help="Only trials that didn't pass.")
+@click.option("--suite", metavar="PATH", help="Show the task's input and what was expected, from this suite.")
 @click.option("--full", is_flag=True, help="Don't shorten long texts.")
 @options.as_json
 @options.root
 def command(
-    run: str, task: str | None, trial: int | None, arm: str | None, failed: bool, full: bool, as_json: bool, root: Path
+    run: str,
+    task: str | None,
+    trial: int | None,
+    arm: str | None,
+    failed: bool,
+    suite: str | None,
+    full: bool,
+    as_json: bool,
+    root: Path,
 ) -> int:
     """List a run's trials; with TASK those of one task; with TRIAL everything that happened in one."""
     from passhat.records import RunReader, find_run
 
+    if suite is not None and (trial is None or as_json):
+        raise NoSuchTrial("--suite adds to one trial on a screen: name its TASK and TRIAL, without --json")
     if is_table(run):
         raise NoSuchTrial(f"{run} is a table of outcomes: it has no transcripts to show. passhat report {run} reads it")
     reader = RunReader(find_run(run, root))
@@ -49,7 +60,7 @@ def command(
     elif not records:
         click.echo(f"None failed: {f'all {len(found)} trials' if len(found) > 1 else 'the trial'} passed")
     elif trial is not None:
-        _print_trial(reader, records, full=full)
+        _print_trial(reader, records, full=full, suite=suite)
     else:
         from passhat.reporting import render_trials
 
@@ -80,11 +91,14 @@ def _missing(reader: RunReader, task: str | None, trial: int | None, arm: str | 
     return f"{reader.run_id} has no task {task!r}; {hint}"
 
 
-def _print_trial(reader: RunReader, records: list[TrialRecord], *, full: bool) -> None:
+def _print_trial(reader: RunReader, records: list[TrialRecord], *, full: bool, suite: str | None) -> None:
+    from passhat.cli._found import tasks_as_run
     from passhat.reporting import render_trial
 
+    tasks = {} if suite is None else tasks_as_run(suite, reader)
     for record in records:
-        click.echo(render_trial(record, reader.transcript(record), full=full, **terminal()))
+        task = tasks.get(record.task)
+        click.echo(render_trial(record, reader.transcript(record), task=task, full=full, **terminal()))
 
 
 def _print_json(reader: RunReader, records: list[TrialRecord], *, whole: bool) -> None:

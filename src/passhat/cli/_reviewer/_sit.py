@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import click
 import msgspec
 
+from passhat.cli._found import tasks_as_run
 from passhat.cli._reviewer._desk import Desk, Sitting
 from passhat.cli._reviewer._keys import Keys, NoTerminal
 from passhat.cli._reviewer._screen import Screen
@@ -78,7 +79,7 @@ def _read(
         left=[item for item in left if item.key in records],
         done=len(progress.done),
         records=records,
-        render=_Pages(reader, look, {} if suite is None else _tasks(suite, reader)),
+        render=_Pages(reader, look, {} if suite is None else tasks_as_run(suite, reader)),
         write=lambda label: append_labels(reader.path, [label]),
         grader=grader,
         blind=blind,
@@ -130,21 +131,6 @@ def _no_terminal(why: str, run: str) -> NoTerminal:
         f"{why}, and review reads keys; without one: passhat review {name} --label TASK TRIAL VERDICT, "
         f"or passhat review {name} --from labels.jsonl"
     )
-
-
-def _tasks(suite: str, reader: RunReader) -> Mapping[str, Task]:
-    """The tasks of a suite that are still as they were when the run was made."""
-    from passhat.cli._found import found_suites
-    from passhat.cli._reports import aside
-    from passhat.running import entrance
-
-    hashes = reader.manifest.task_hashes
-    with entrance(), aside():
-        tasks = {task.id: task for found in found_suites(suite) for task in found.suite.load_tasks()}
-    changed = sorted(name for name, task in tasks.items() if name in hashes and hashes[name] != task.hash)
-    if changed:
-        click.echo(f"passhat: not shown, since changed after the run: {clean(', '.join(changed), 200)}", err=True)
-    return {name: task for name, task in tasks.items() if name not in changed}
 
 
 class _Pages:
