@@ -79,7 +79,7 @@ def test_a_failure_of_many_rows_says_how_many_and_shows_the_first() -> None:
     expected = [(n, "x") for n in range(MANY)]
     found = [(n + 0.5, "x") for n in range(MANY)]
     lines = compare_rows(expected, found, ("a", "b"), ordered=False, tolerance=0.2).splitlines()
-    assert lines[0] == f"expected {MANY} rows, found {MANY}"
+    assert lines[0] == f"expected {MANY:,} rows, found {MANY:,}"
     assert lines[1] == "  in (0.5, 'x'): a is 0.5, expected 0"
     assert lines[-1] == f"… and {MANY - 6} more"
     assert len(lines) == 8
