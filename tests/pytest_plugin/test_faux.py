@@ -28,12 +28,12 @@ def agent(pytester: pytest.Pytester) -> pytest.Pytester:
     return pytester
 
 
+@pytest.mark.parametrize("asked", ["as an argument", "while it runs"])
 def test_a_test_that_is_run_again_has_a_script_of_its_own(
-    pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
+    pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch, asked: str
 ) -> None:
     monkeypatch.setenv("PYTEST_ADDOPTS", "-p no:randomly -p no:cov -p no:hypothesispytest -p no:xdist")
-    pytester.makepyfile(
-        """
+    text = """
         import os
         import pytest
         from openai import OpenAI
@@ -55,7 +55,11 @@ def test_a_test_that_is_run_again_has_a_script_of_its_own(
                 reply = client.chat.completions.create(model="m", messages=sent)
             assert faux.call_count == 1
             assert reply.choices[0].message.content == "try 2"
-        """,
+        """
+    if asked == "while it runs":
+        text = text.replace("(faux):", "(request):\n            faux = request.getfixturevalue('faux')")
+    pytester.makepyfile(
+        text,
         test_plain="import os\n\ndef test_it():\n    assert os.environ.get('OPENAI_API_KEY') == 'of the host'\n",
     )
     monkeypatch.setenv("OPENAI_API_KEY", "of the host")

@@ -361,3 +361,34 @@ def test_a_trial_that_leaves_the_process_fails_and_the_session_goes_on(pytester:
     assert result.ret == 1
     result.stdout.fnmatch_lines(["*would have ended the whole process*"])
     assert result.parseoutcomes()["passed"] == 1
+
+
+def test_trials_leave_nothing_on_their_items(pytester: pytest.Pytester) -> None:
+    pytester.makeconftest(
+        """
+        import pytest
+
+        @pytest.hookimpl(tryfirst=True)
+        def pytest_collection_modifyitems(items):
+            kept = items[0].runtest
+            items[0].runtest = lambda: kept()  # another plugin's
+
+        def pytest_sessionfinish(session):
+            left = [sorted(set(vars(item)) & {"setup", "runtest"}) for item in session.items[:2]]
+            assert left == [["runtest"], []] and session.items[0].runtest.__name__ == "<lambda>"
+        """
+    )
+    pytester.makepyfile(
+        """
+        import pytest
+
+        @pytest.fixture
+        def fresh():
+            return []
+
+        @pytest.mark.trials(2, simulated=True)
+        def test_it(fresh):
+            pass
+        """
+    )
+    assert pytester.runpytest("-p", "no:xdist").ret == 0

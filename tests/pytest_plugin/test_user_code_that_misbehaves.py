@@ -143,6 +143,13 @@ def test_swallowed():
         pass
 
 @trials
+def test_goes_on():
+    try:
+        os._exit(0)
+    except Exception:
+        os.environ["WENT"] = "on"
+
+@trials
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
 def test_thread():
     thread = threading.Thread(target=os._exit, args=(0,))
@@ -162,19 +169,19 @@ def test_faux_body(faux):
 def test_faux_set_up(first, faux):
     pass
 
-def test_faux_tear_down(last, faux, monkeypatch):
+def test_faux_tear_down(monkeypatch, last, faux):
     monkeypatch.setenv("LEFT", "behind")
 
 def test_is_still_run():
-    assert "LEFT" not in os.environ
+    assert "LEFT" not in os.environ and "WENT" not in os.environ
 """
 
 
 def test_nothing_in_a_covered_test_ends_the_process(pytester: pytest.Pytester) -> None:
     pytester.makepyfile(test_ended=ENDED)
     result = pytester.runpytest_subprocess("-rA", "--tb=short", "-p", "no:xdist")
-    # failed: five cases of trials and a body; errors: a set-up and a tear-down; the test torn down has passed before
-    result.assert_outcomes(passed=3, failed=6, errors=2)
+    # failed: six cases of trials and a body; errors: a set-up and a tear-down; the test torn down has passed before
+    result.assert_outcomes(passed=3, failed=7, errors=2)
     result.stdout.fnmatch_lines_random(
         [
             "PASSED *::test_child",

@@ -265,6 +265,14 @@ def test_no_suite_is_paid_for_unasked(
     )
 
 
+def test_a_suites_judge_that_is_asked_for_is_reached_through_the_gateway(
+    pytester: pytest.Pytester, paid: list[ModelCall]
+) -> None:
+    pytester.makepyfile(test_suites=SUITES)
+    pytester.runpytest("--judge-model", "openai/judge-1", "-k", "test_judge[", "-p", "no:xdist")
+    assert {call.model for call in paid} == {"judge-1"}
+
+
 def test_a_live_model_is_never_called_a_double(pytester: pytest.Pytester, paid: list[ModelCall]) -> None:
     pytester.makepyfile(
         TESTS
@@ -278,3 +286,51 @@ def test_by_name(trial):
     result.assert_outcomes(passed=1)
     assert len(paid) == 2
     assert "a double answered" not in result.stdout.str()
+
+
+LATER = """
+import os
+import pytest
+from openai import OpenAI
+from passhat.scripting import say
+
+LED = {led!r}
+SENT = [{"role": "user", "content": "hi"}]
+imported = OpenAI(max_retries=0)
+
+def ask(client=None):
+    client = client or OpenAI(max_retries=0)
+    return client.chat.completions.create(model="m", messages=SENT).choices[0].message.content
+
+def test_faux(request):
+    request.getfixturevalue("faux").script(say("scripted"), say("scripted"))
+    assert ask() == ask(imported if LED else None) == "scripted"
+
+def test_trial_and_then_faux(request):
+    request.getfixturevalue("trial")
+    request.getfixturevalue("faux").script(say("scripted"), say("scripted"))
+    assert ask() == ask(imported if LED else None) == "scripted"
+
+def test_swallowed(request):
+    request.getfixturevalue("trial")
+    with pytest.raises(Exception):
+        ask(imported if LED else None)
+
+def test_nothing_is_left():
+    assert LED or "127.0.0.1" in os.environ["OPENAI_BASE_URL"]
+    if LED:
+        with pytest.raises(Exception):
+            ask()
+"""
+
+
+@pytest.mark.parametrize("led", [False, True])
+def test_a_test_that_asks_for_a_fixture_while_it_runs_pays_for_nothing_either(
+    pytester: pytest.Pytester, paid: list[ModelCall], led: bool
+) -> None:
+    pytester.makeini(f"[pytest]\npasshat_env = {led}\nasyncio_default_fixture_loop_scope = function")
+    pytester.makepyfile(test_later=LATER.replace("{led!r}", repr(led)))
+    result = pytester.runpytest("--tb=short", "-p", "no:xdist")
+    assert paid == []
+    result.assert_outcomes(passed=4, errors=1)  # what was refused and swallowed is an error at the test's end
+    result.stdout.fnmatch_lines(["*no model answers this test*nobody asked for it*"])

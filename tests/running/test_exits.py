@@ -119,6 +119,23 @@ def test_a_watchdog_that_was_there_before_may_end_the_process(monkeypatch: pytes
     assert called == [3, 4]
 
 
+def test_a_watchdog_that_was_started_between_two_trials_may_end_the_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    called: list[int] = []
+    monkeypatch.setattr(os, "_exit", called.append)
+    with no_exit():
+        pass
+    go = threading.Event()
+    watchdog = threading.Thread(target=lambda: go.wait(30) and os._exit(3), name="watchdog")
+    watchdog.start()
+    for _ in range(2):
+        with no_exit():
+            pass
+    with no_exit():
+        go.set()
+        watchdog.join()
+    assert called == [3]
+
+
 def test_holds_may_overlap(monkeypatch: pytest.MonkeyPatch) -> None:
     called: list[int] = []
     monkeypatch.setattr(os, "_exit", called.append)
