@@ -13,5 +13,5 @@ def derive_seed(*parts: object) -> int:
     >>> derive_seed(42, "refund-1", 3) == derive_seed(42, "refund-1", 4)
     False
     """
-    text = "\x1f".join(str(part) for part in parts)
+    text = "\x1f".join(map(str, parts))
     return int.from_bytes(hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()[:8], "big") >> 1

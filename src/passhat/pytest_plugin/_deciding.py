@@ -207,7 +207,7 @@ class Deciding:
             return
         terminalreporter.section("trials, with two-sided 95 % intervals", sep="-", blue=True)
         if len(lines) > _LISTED:
-            quiet = [name for name, verdict in self._verdicts.items() if verdict.outcome == "passed"]
+            quiet = {name for name, verdict in self._verdicts.items() if verdict.outcome == "passed"}
             lines = [(name, headline) for name, headline in lines if name not in quiet]
             terminalreporter.line(f"{len(quiet)} cases passed; they are in the report")
         for name, headline in lines:

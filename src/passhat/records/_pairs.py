@@ -34,16 +34,20 @@ class PairSet(Set[TrialKey]):
         arm, task, trial = pair
         if trial < 0:
             raise ValueError(f"trial {trial} of task {task!r}: trials count from 0")
-        if pair in self:
-            return False
-        self._size += 1
         if trial >= _DENSE:
+            if pair in self._far:
+                return False
             self._far.add(pair)
-            return True
-        bits = self._bits.setdefault((arm, task), bytearray())
-        if len(bits) <= trial >> 3:
-            bits.extend(bytes((trial >> 3) + 1 - len(bits)))
-        bits[trial >> 3] |= 1 << (trial & 7)
+        else:
+            bits, place, bit = self._bits.get((arm, task)), trial >> 3, 1 << (trial & 7)
+            if bits is None:
+                bits = self._bits[arm, task] = bytearray()
+            if len(bits) <= place:
+                bits.extend(bytes(place + 1 - len(bits)))
+            elif bits[place] & bit:
+                return False
+            bits[place] |= bit
+        self._size += 1
         return True
 
     def discard(self, pair: TrialKey) -> None:
