@@ -155,13 +155,13 @@ async def test_a_client_that_is_made_by_the_users_code_is_no_hazard_of_a_package
 
 async def test_an_import_that_hangs_in_a_fork_makes_the_run_spawn_and_says_why(project: Project) -> None:
     project.module("suite", "import os, sys, time\nif 'passhat.isolation._server' in sys.modules: time.sleep(9999)\n")
-    async with ForkServer(project.spec(rehearsal_seconds=1.0)) as server:
+    async with ForkServer(project.spec(rehearsal_seconds=0.3)) as server:
         assert server.report.mode == "spawn"
         assert "in a fork of the warm server failed (timeout" in server.report.reason
         ended = await (await server.slot()).run(job("isolation_entries:about"))
         assert (ended.kind, ended.containment, ended.result["seen"]) == ("returned", "proved", 1)
     with pytest.raises(IsolationError, match="use mode='auto' or 'spawn'"):
-        await ForkServer(project.spec(rehearsal_seconds=1.0, mode="fork")).start()
+        await ForkServer(project.spec(rehearsal_seconds=0.3, mode="fork")).start()
 
 
 async def test_code_that_can_not_be_imported_is_told_with_its_error(project: Project) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 
 import psutil
 
-from passhat.isolation import ForkServer, Job, ProcessLimits, ServerSpec, trial_environ
+from passhat.isolation import ForkServer, Job, ProcessLimits, ServerSpec, Slot, trial_environ
 
 HERE = Path(__file__).parent
 MB = 1_000_000
@@ -38,12 +38,23 @@ def can_open(path: str) -> bool:
     return True
 
 
+async def ended_of(slot: Slot, name: str, payload: Any, limits: dict[str, Any]) -> tuple[str, list[Any]]:
+    """How a job ended, and how many processes of it are left."""
+    environ = trial_environ()
+    bounds = ProcessLimits(**{"seconds": 60.0, **limits})
+    job = Job(entry=f"isolation_entries:{name}", payload=payload, environ=environ, limits=bounds)
+    ended = await slot.run(job)
+    below = {process.pid for process in psutil.Process(slot.pid).children(recursive=True)}
+    following = await slot.run(Job(entry="isolation_entries:about", environ=environ))
+    return name, [ended.kind, ended.limit, ended.containment, len(below - {following.result["pid"]})]
+
+
 async def main() -> None:
     environ = trial_environ()
     path = (str(HERE), *sys.path)
     told: dict[str, Any] = {"uid": os.geteuid()}
     async with ForkServer(
-        ServerSpec(entry_file=HERE / "isolation_entries.py", environ=environ, sys_path=path)
+        ServerSpec(entry_file=HERE / "isolation_entries.py", environ=environ, sys_path=path, slots=len(JOBS))
     ) as server:
         slot = await server.slot()
         told["mode"] = server.report.mode
@@ -57,13 +68,12 @@ async def main() -> None:
         while os.getsid(spare.pid) != spare.pid or spare.status() != psutil.STATUS_SLEEPING:
             os.sched_yield()  # until it waits for its order
         told["spare"] = can_open(f"/proc/{spare.pid}/mem") or can_open(f"/proc/{spare.pid}/environ")
-        for name, payload, limits in JOBS:
-            bounds = ProcessLimits(**{"seconds": 60.0, **limits})
-            job = Job(entry=f"isolation_entries:{name}", payload=payload, environ=environ, limits=bounds)
-            ended = await slot.run(job)
-            below = {process.pid for process in psutil.Process(slot.pid).children(recursive=True)}
-            following = await slot.run(Job(entry="isolation_entries:about", environ=environ))
-            told[name] = [ended.kind, ended.limit, ended.containment, len(below - {following.result["pid"]})]
+        waiting = [entry for entry in JOBS if "seconds" in entry[2]]  # for their deadlines, side by side
+        slots = [await server.slot() for _ in waiting]
+        told.update(await asyncio.gather(*(ended_of(own, *entry) for own, entry in zip(slots, waiting, strict=True))))
+        for entry in JOBS:
+            if entry not in waiting:
+                told.update([await ended_of(slot, *entry)])
     print(json.dumps(told))
 
 
