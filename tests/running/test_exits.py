@@ -1,9 +1,10 @@
-"""``os._exit`` in user code that runs in this process fails its trial, and never ends the process."""
+"""``os._exit`` and ``os.exec…`` in user code that runs in this process fail its trial, and never end the process."""
 
 from __future__ import annotations
 
 import asyncio
 import os
+import sys
 import threading
 from collections.abc import Callable
 from typing import Any
@@ -13,7 +14,7 @@ import pytest
 from passhat import Status, Suite, Task, Trial, evaluate
 from passhat.facts import TrialRecord
 from passhat.gateway import Gateway
-from passhat.running import Entrance, SingleTrials, no_exit
+from passhat.running import Entrance, SingleTrials, exits_refused, last_exit, no_exit, phase_over
 from passhat.running._exits import ProcessExit
 
 Only = Callable[..., TrialRecord]
@@ -148,3 +149,71 @@ def test_holds_may_overlap(monkeypatch: pytest.MonkeyPatch) -> None:
     other.__exit__(None, None, None)
     os._exit(5)
     assert called == [5]
+
+
+PROGRAMS: dict[str, Callable[[], object]] = {
+    "execl": lambda: os.execl("/bin/true", "true"),
+    "execle": lambda: os.execle("/bin/true", "true", {}),
+    "execlp": lambda: os.execlp("true", "true"),
+    "execlpe": lambda: os.execlpe("true", "true", {}),
+    "execv": lambda: os.execv("/bin/true", ["true"]),
+    "execve": lambda: os.execve("/bin/true", ["true"], {}),
+    "execvp": lambda: os.execvp("true", ["true"]),
+    "execvpe": lambda: os.execvpe("true", ["true"], {}),
+}
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_no_program_takes_the_place_of_the_process(name: str) -> None:
+    before, refused = (os.execv, os.execve), exits_refused()
+    with no_exit(), pytest.raises(ProcessExit, match=r"true', …\) would have put another program in the place"):
+        PROGRAMS[name]()
+    assert exits_refused() == refused + 1
+    assert (os.execv, os.execve) == before
+
+
+def test_a_forked_child_may_become_another_program() -> None:
+    with no_exit():
+        child = os.fork()
+        if not child:
+            os.execv(sys.executable, [sys.executable, "-c", "raise SystemExit(7)"])
+        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7
+        assert os.spawnv(os.P_WAIT, sys.executable, [sys.executable, "-c", "raise SystemExit(6)"]) == 6
+
+
+def timer(status: int, raised: list[BaseException]) -> threading.Thread:
+    """A thread that ends the process as the timer of pytest-timeout's thread method does."""
+    names = {"__name__": "pytest_timeout", "os": os, "status": status}
+
+    def run() -> None:
+        try:
+            exec("os._exit(status)", names)
+        except BaseException as error:
+            raised.append(error)
+
+    return threading.Thread(target=run)
+
+
+def test_a_watchdog_leaves_the_process_alone_when_what_it_watched_ends() -> None:
+    raised: list[BaseException] = []
+    with no_exit():
+        before, watchdog = exits_refused(), timer(1, raised)
+        watchdog.start()
+        while exits_refused() == before:  # it has rung; the test goes on, and ends
+            pass
+        phase_over()
+        watchdog.join()
+    assert [str(error).partition(",")[0] for error in raised] == ["timeout: pytest-timeout's timer ran out"]
+    assert last_exit() == str(raised[0])
+
+
+def test_a_watchdog_ends_the_process_when_what_it_watched_hangs(monkeypatch: pytest.MonkeyPatch) -> None:
+    called: list[int] = []
+    monkeypatch.setattr(os, "_exit", called.append)
+    monkeypatch.setattr("passhat.running._exits._PATIENCE", 0.0)
+    raised: list[BaseException] = []
+    with no_exit():
+        watchdog = timer(1, raised)
+        watchdog.start()
+        watchdog.join()
+    assert (called, raised) == ([1], [])

@@ -6,7 +6,7 @@ from collections.abc import Generator
 
 import pytest
 
-from passhat.running import exits_raise_errors, exits_refused, last_exit, no_exit
+from passhat.running import exits_raise_errors, exits_refused, last_exit, no_exit, phase_over
 
 
 class Exits:
@@ -55,9 +55,11 @@ class Exits:
     def _begin(self) -> None:
         if self._watching:
             exits_raise_errors(True)
+            phase_over()
             self._before = exits_refused()
 
     def _check(self) -> None:
         """Fail a phase in which the process was to end, also where that was in a thread or was swallowed."""
+        phase_over()
         if self._watching and exits_refused() > self._before:
             pytest.fail(last_exit(), pytrace=False)

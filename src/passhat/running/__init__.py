@@ -13,7 +13,7 @@ from passhat.running._errors import Interrupted, ModelSelectionError, RegradeInt
 from passhat.running._eval_result import EvalResult, Published, Rates, TaskResult
 from passhat.running._evaluate import evaluate, evaluate_async
 from passhat.running._executor import Acted, Executor
-from passhat.running._exits import exits_raise_errors, exits_refused, last_exit, no_exit
+from passhat.running._exits import exits_raise_errors, exits_refused, last_exit, no_exit, phase_over
 from passhat.running._judges import Bench, Judges, bench, judges_for
 from passhat.running._manifest import project_files, project_of
 from passhat.running._models import secrets_of
@@ -72,6 +72,7 @@ __all__ = [
     "last_exit",
     "no_exit",
     "own_loop",
+    "phase_over",
     "plan",
     "probe",
     "project_files",
