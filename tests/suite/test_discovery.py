@@ -56,6 +56,40 @@ def test_one_suite_is_named_after_the_path(tmp_path: Path) -> None:
         discover(f"{file}::twwo")
 
 
+NAMED = """
+    from passhat.facts import Task
+    from passhat.suite import Suite
+
+    suite = Suite("{name}", tasks=[Task("a")], agent=lambda trial: 1)
+    {more}
+"""
+
+
+def test_a_suite_may_also_be_named_by_its_variable_where_that_is_plain(tmp_path: Path) -> None:
+    file = write(tmp_path / "eval_a.py", NAMED.format(name="sums", more="same = suite"))
+    found = discover(f"{file}::suite")
+    assert [item.address for item in found] == [f"{file}::sums"]
+    assert discover(f"{file}::same")[0].name == "sums"
+    with pytest.raises(SuiteError, match=r"no suite 'elsewhere'; known: 'sums' \(variable suite, same\)$"):
+        discover(f"{file}::elsewhere")
+    with pytest.raises(SuiteError, match="no suite 'suit'; did you mean 'suite'"):
+        discover(f"{file}::suit")
+
+
+def test_a_variable_that_several_files_have_is_told_with_the_suites_names(tmp_path: Path) -> None:
+    write(tmp_path / "eval_a.py", NAMED.format(name="sums", more=""))
+    write(tmp_path / "eval_b.py", NAMED.format(name="words", more=""))
+    with pytest.raises(SuiteError, match=r"2 are in a variable of that name: 'sums' in eval_a.py, 'words' in eval_b"):
+        discover(f"{tmp_path}::suite")
+    assert [item.name for item in discover(f"{tmp_path}::words")] == ["words"]
+
+
+def test_a_suites_own_name_comes_before_a_variable_of_another(tmp_path: Path) -> None:
+    more = 'other = Suite("suite", tasks=[Task("b")], agent=lambda trial: 2)'
+    file = write(tmp_path / "eval_a.py", NAMED.format(name="sums", more=more))
+    assert [item.suite.load_tasks()[0].id for item in discover(f"{file}::suite")] == ["b"]
+
+
 def test_any_python_file_may_be_named_itself(tmp_path: Path) -> None:
     file = write(tmp_path / "support.py", SUITE.format(name="s", value=1))
     assert len(discover(file)) == 1

@@ -19,11 +19,15 @@ _SKIPPED = {"node_modules", "site-packages", "build", "dist"}
 
 
 class FoundSuite(NamedTuple):
-    """A suite, the file it was found in, and its name: together they find it again in another process."""
+    """A suite, the file it was found in, and its name: together they find it again in another process.
+
+    ``variables`` are the names that its module has for it.
+    """
 
     suite: Suite
     file: Path
     name: str
+    variables: tuple[str, ...] = ()
 
     @property
     def address(self) -> str:
@@ -35,8 +39,9 @@ def discover(path: str | Path, name: str | None = None) -> list[FoundSuite]:
     """Load the suites of a file, or of all ``eval_*.py`` below a directory, here and now.
 
     ``path`` may carry the name of one suite: ``evals/eval_support.py::support``. A suite is found by the variable it is
-    bound to at the top of its module, and known by its own name. Each file is run anew, with its folder first on
-    ``sys.path``. Raises `SuiteFileError`, naming file and line, for code that fails, `SuiteError` when there is none.
+    bound to at the top of its module, and known by its own name; the variable does too where no suite has that name and
+    only one such variable is found. Each file is run anew, with its folder first on ``sys.path``. Raises
+    `SuiteFileError`, naming file and line, for code that fails, `SuiteError` when there is none.
     """
     text = str(path)
     if name is None and "::" in text:
@@ -53,10 +58,25 @@ def discover(path: str | Path, name: str | None = None) -> list[FoundSuite]:
         raise SuiteError(f"{where}: no suite in it; write suite = Suite(…) at the top of the module")
     if name is None:
         return found
-    chosen = [item for item in found if item.name == name]
-    if not chosen:
-        raise SuiteError(f"{place}: there is no suite {name!r}{suggestion(name, [item.name for item in found])}")
-    return chosen
+    return [item for item in found if item.name == name] or [_bound(place, found, name)]
+
+
+def _bound(place: Path, found: list[FoundSuite], name: str) -> FoundSuite:
+    """The only suite in a variable of that name."""
+    bound = [item for item in found if name in item.variables]
+    if len(bound) == 1:
+        return bound[0]
+    if bound:
+        names = ", ".join(f"{item.name!r} in {item.file.name}" for item in bound[:12])
+        raise SuiteError(
+            f"{place}: no suite is called {name!r}, and {len(bound)} are in a variable of that name: {names}; "
+            "say the suite's own name, or its file"
+        )
+    near = suggestion(name, [word for item in found for word in (item.name, *item.variables)])
+    if not near.startswith("; did you mean"):
+        shown = ", ".join(f"{item.name!r} (variable {', '.join(item.variables)})" for item in found[:12])
+        near = f"; known: {shown}{', …' if len(found) > 12 else ''}"
+    raise SuiteError(f"{place}: there is no suite {name!r}{near}")
 
 
 def suite_in(file: Path, name: str) -> Suite:
@@ -87,13 +107,15 @@ def _files(place: Path) -> Iterator[Path]:
 def _suites(file: Path) -> list[FoundSuite]:
     module = load_module(file)
     suites: dict[str, Suite] = {}
-    for value in vars(module).values():
+    variables: dict[str, list[str]] = {}
+    for variable, value in vars(module).items():
         if not isinstance(value, Suite):
             continue
         if suites.setdefault(value.name, value) is not value:
             raise SuiteFileError(file, None, f"two suites are called {value.name!r}; give each its own name")
+        variables.setdefault(value.name, []).append(variable)
         object.__setattr__(value, "found_in", file)
-    return [FoundSuite(suite, file, name) for name, suite in suites.items()]
+    return [FoundSuite(suite, file, name, tuple(variables[name])) for name, suite in suites.items()]
 
 
 def load_module(file: Path) -> ModuleType:
