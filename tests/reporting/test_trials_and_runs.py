@@ -32,7 +32,7 @@ from passhat.facts import (
 )
 from passhat.records import RunEntry, WorkspaceContent, WorkspaceFile
 from passhat.reporting import Look, ProgressLine, render_runs, render_trial, render_trials
-from passhat.reporting._progress import said
+from passhat.reporting._progress import Arms, said
 from passhat.reporting._runs import why
 from passhat.reporting._trial import trial_page
 from passhat.running import PlannedTrial, Progress, Totals
@@ -103,7 +103,7 @@ def failed() -> TrialRecord:
 def test_a_trial_shows_verdict_error_grades_and_output(failed: TrialRecord) -> None:
     text = render_trial(failed, task=Task("refund", input="please", expected=[20]), width=90)
     assert text.startswith(
-        "refund #3 (new)  failed\nagent_error · score 0.5 · 4.2 s · 3 model calls · 1.2k tokens · $0.0200"
+        "refund #3 (new)  failed\nagent error · score 0.5 · 4.2 s · 3 model calls · 1.2k tokens · $0.0200"
     )
     for part in (
         "KeyError: no order \\x1b[2J",
@@ -111,7 +111,7 @@ def test_a_trial_shows_verdict_error_grades_and_output(failed: TrialRecord) -> N
         "found []",
         "✓ tone (advisory)",
         "! judge  boom",
-        "an earlier attempt ended as provider_error  429",
+        "an earlier attempt ended in provider error  429",
         "· kept no workspace",
         "No transcript was recorded",
         "Asked\n  please",
@@ -184,7 +184,7 @@ def test_trials_are_listed_by_task_with_why_they_failed(failed: TrialRecord) -> 
     assert rows[2].startswith("a 0 passed")
     assert rows[3].endswith("rows: no reason given")
     assert rows[4].endswith("timeout")
-    assert rows[5].startswith("new refund 3 failed 0.50 4.2 s 1.2k $0.0200 agent_error: KeyError: no order \\x1b[2J")
+    assert rows[5].startswith("new refund 3 failed 0.50 4.2 s 1.2k $0.0200 agent error: KeyError: no order \\x1b[2J")
     assert "refund" not in render_trials(manifest, [failed, good], task="a")
     assert "No trial is recorded for task zz" in render_trials(manifest, [failed], task="zz")
 
@@ -240,10 +240,10 @@ TOTALS = Totals(
 
 def test_the_line_says_how_trials_failed_apart_from_why_others_are_missing() -> None:
     failures = {"completed": 5, "timeout": 3, "grader_error": 2, "unresolved": 1}
-    parts = said(Totals(planned=20, done=11, failed=8, missing=3, failures=failures, seconds_left=0.24))
-    assert parts == ["8 failed (3 timeout)", "3 missing (2 grader_error, 1 unresolved)", "1 s left"]
-    assert said(Totals(planned=20, done=1, seconds_left=44.4)) == ["44 s left"]
-    assert said(Totals(planned=20, done=1, seconds_left=125.0)) == ["2 min 05 s left"]
+    parts = said(Totals(planned=20, done=11, failed=8, missing=3, failures=failures, seconds_left=0.24), Arms())
+    assert parts == ["8 failed (3 timeout)", "3 missing (2 grader error, 1 grade unknown)", "1 s left"]
+    assert said(Totals(planned=20, done=1, seconds_left=44.4), Arms()) == ["44 s left"]
+    assert said(Totals(planned=20, done=1, seconds_left=125.0), Arms()) == ["2 min 05 s left"]
 
 
 def test_the_reason_of_a_trial_is_the_grade_that_decided() -> None:
@@ -338,7 +338,7 @@ def test_a_blind_page_tells_nothing_of_what_graders_said() -> None:
         "t", 0, Status.UNRESOLVED, None, score=0.25, grades=(Grade(False, "SECRET reason", name="SECRET"),), output="hi"
     )
     said = "\n".join(trial_page(record, look=Look(80), blind=True).lines)
-    assert not re.search("SECRET|fail|pass|missing|unresolved|0.25", said)
+    assert not re.search("SECRET|fail|pass|missing|unresolved|unknown|0.25", said)
     assert "SECRET reason" in "\n".join(trial_page(record, look=Look(80)).lines)
 
 

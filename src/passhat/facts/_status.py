@@ -23,6 +23,22 @@ class Status(StrEnum):
     SKIPPED = "skipped"  # pytest skip
     NOT_NEEDED = "not_needed"  # the sequential plan had decided already
 
+    @property
+    def words(self) -> str:
+        """The status as people read it, the same on every screen and page.
+
+        >>> Status.AGENT_ERROR.words, Status.LIMIT.words
+        ('agent error', 'limit reached')
+        """
+        return _WORDS.get(self, self.value.replace("_", " "))
+
+
+_WORDS = {
+    Status.LIMIT: "limit reached",
+    Status.SIMULATOR_ERROR: "simulated user's error",
+    Status.UNRESOLVED: "grade unknown",
+}
+
 
 class Grading(Enum):
     """Whether graders look at a trial that ended so."""

@@ -28,6 +28,7 @@ class Events:
         self._offers = offers
         self._offered: Sequence[str] | None = None
         self._said: Sequence[Message] = ()
+        self._told: AgentEvent | None = None  # of a conversation: the message that was told last
         self._tools: dict[str, str] = {}
         self._turn = 0
 
@@ -64,7 +65,10 @@ class Events:
             if self._long:
                 self._page.line(("… more messages", DIM), indent=9)
                 break
-            self._message(message)
+            if self._repeats(message):
+                self._page.line((f"{'':8}{clean(message.role, 80)}: the same", DIM))
+            else:
+                self._message(message)
         self._turn += 1
         aside = [clean(call.model_reported or call.model, 60), call.source, seconds(call.seconds)]
         if call.usage.tokens is not None:
@@ -84,6 +88,7 @@ class Events:
         if call.reply is not None:
             self._reply(call.reply)
         self._said = (*call.messages, *([call.reply] if call.reply is not None else []))
+        self._told = None
 
     def _new(self, messages: Sequence[Message]) -> list[Message]:
         """What this request adds to the last one and its answer."""
@@ -93,6 +98,15 @@ class Events:
                 break
             same += 1
         return list(messages[same:])
+
+    def _repeats(self, message: Message) -> bool:
+        """Whether a message is, word for word, the one that a conversation told just before."""
+        told = self._told
+        return (
+            told is not None
+            and (told.name, told.value) == (message.role, message.text)
+            and not (message.tool_calls or message.parts or message.error)
+        )
 
     def _message(self, message: Message) -> None:
         name = message.role
@@ -129,8 +143,15 @@ class Events:
             self._cuts.value(self._page, "= ", _json(run.result))
 
     def _agent_event(self, event: AgentEvent) -> None:
-        self._head(event.at, f"{clean(event.kind, 40)}: {clean(event.name, 80)}", f"{event.author}")
-        if event.value is not None:
+        reply = self._said[-1] if self._said and self._told is None else None
+        is_told = event.kind == "conversation" and isinstance(event.value, str)
+        same = is_told and reply is not None and (event.name, event.value) == (reply.role, reply.text)
+        self._head(
+            event.at, f"{clean(event.kind, 40)}: {clean(event.name, 80)}", f"{event.author}{', the same' * same}"
+        )
+        if is_told:
+            self._told = event
+        if event.value is not None and not same:
             self._cuts.value(self._page, "", _json(event.value))
 
     def _printed(self, event: OutputText) -> None:

@@ -11,7 +11,7 @@ from passhat.reporting._headline import flip_words, has_like, moment, size_of, s
 from passhat.reporting._judging import judging_rows
 from passhat.reporting._metrics import class_table, count_tables, figures, levels_of
 from passhat.reporting._reading import reading_rows
-from passhat.reporting._tables import WORDS, each_trial, failures_title, worst_first, worst_tags
+from passhat.reporting._tables import each_trial, ended, failures_title, worst_first, worst_tags
 from passhat.reporting._text import clean, dollars, in_a_line, rate, seconds, span, tokens
 from passhat.summary import Report, is_rate_of_an_agent
 
@@ -58,7 +58,7 @@ def render_html(report: Report, *, run: str | None = None, task_rows: int = 2_00
         outcome=outcome_of(report),
         tasks=tasks[:task_rows],
         more_tasks=max(0, len(tasks) - task_rows),
-        words=WORDS,
+        ended=ended,
         like=has_like(report),
         stretched=bool(report.pass_hat) and stretched([row.k for row in report.pass_hat]),
         verdicts="; ".join(

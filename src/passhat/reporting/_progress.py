@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, TextIO
 
 from passhat.facts import RULES, Counts, Status, TrialRecord, count
 from passhat.reporting._console import Look, look_of
-from passhat.reporting._text import dollars, rate, seconds, tokens
+from passhat.reporting._text import clean, dollars, rate, seconds, tokens
 
 if TYPE_CHECKING:
     from passhat.running import PlannedTrial, Totals
@@ -40,14 +40,17 @@ class ProgressLine:
         self._clock = clock
         self._drawn = float("-inf")
         self._written = 0
+        self._arms = Arms()
 
     def started(self, planned: PlannedTrial, totals: Totals) -> None:
         """A trial begins."""
+        self._arms.expect(planned.arm)
         if self._live:
             self._draw(totals)
 
     def finished(self, record: TrialRecord, totals: Totals) -> None:
         """A trial is recorded."""
+        self._arms.see(record)
         if self._live:
             self._draw(totals)
             return
@@ -70,7 +73,10 @@ class ProgressLine:
             return
         self._drawn = now
         room = self._look.width - 1
-        parts = [f"{_bar(totals, unicode=self._look.unicode)} {totals.done}/{totals.planned}", *said(totals)]
+        parts = [
+            f"{_bar(totals, unicode=self._look.unicode)} {totals.done}/{totals.planned}",
+            *said(totals, self._arms),
+        ]
         line = parts[0]
         for part in parts[1:]:
             if len(line) + 2 + len(part) <= room:
@@ -81,15 +87,54 @@ class ProgressLine:
     def _write(self, totals: Totals) -> None:
         self._drawn = self._clock()
         self._written = totals.done
-        self._stream.write(f"{totals.done}/{totals.planned} trials: {', '.join(said(totals)) or 'no verdict yet'}\n")
+        self._stream.write(
+            f"{totals.done}/{totals.planned} trials: {', '.join(said(totals, self._arms)) or 'no verdict yet'}\n"
+        )
         self._stream.flush()
 
 
-def said(totals: Totals) -> list[str]:
+class Arms:
+    """How often each arm of a comparison passed: one rate over all of them would be nobody's."""
+
+    def __init__(self) -> None:
+        self._seen = 0
+        self._tasks: dict[str, dict[str, list[int]]] = {}
+
+    def expect(self, arm: str) -> None:
+        """There is an arm of this name."""
+        self._tasks.setdefault(arm, {})
+
+    def see(self, record: TrialRecord) -> None:
+        """Count a trial."""
+        self._seen += 1
+        tasks = self._tasks.setdefault(record.arm, {})
+        if record.passed is not None:
+            row = tasks.setdefault(record.task, [0, 0])
+            row[0] += record.passed
+            row[1] += 1
+
+    def rates(self, totals: Totals) -> str:
+        """pass@1 as far as it is known: of each arm where there are several.
+
+        Of arms whose earlier trials weren't seen here, as their run was resumed, nothing is said.
+        """
+        if not any(self._tasks):  # one arm, which has no name
+            return "" if totals.pass_at_1 is None else f"pass@1 {rate(totals.pass_at_1)}"
+        if self._seen < totals.done:
+            return ""
+        known = [
+            f"{clean(arm, 20)} {rate(sum(c / n for c, n in tasks.values()) / len(tasks))}"
+            for arm, tasks in self._tasks.items()
+            if tasks
+        ]
+        return f"pass@1 {', '.join(known)}" if known else ""
+
+
+def said(totals: Totals, arms: Arms) -> list[str]:
     """What there is to say, the most important first."""
     parts = []
-    if totals.pass_at_1 is not None:
-        parts.append(f"pass@1 {rate(totals.pass_at_1)}")
+    if rates := arms.rates(totals):
+        parts.append(rates)
     if totals.failed:
         parts.append(f"{totals.failed} failed{_kinds(totals, failures=True)}")
     if totals.missing:
@@ -112,7 +157,7 @@ def said(totals: Totals) -> list[str]:
 def _kinds(totals: Totals, *, failures: bool) -> str:
     """How trials failed, or why they are missing, by status; those that graders failed need no word."""
     kinds = [
-        f"{number} {status}"
+        f"{number} {Status(status).words}"
         for status, number in totals.failures.items()
         if status != Status.COMPLETED and (RULES[Status(status)].counts is Counts.FAILURE) is failures
     ]

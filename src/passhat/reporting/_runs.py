@@ -146,9 +146,9 @@ def why(record: TrialRecord) -> str:
     if record.passed:
         return ""
     if record.error is not None:
-        words = dict.fromkeys([record.status.value, record.error.type or record.error.kind, record.error.message])
+        words = dict.fromkeys([record.status.words, record.error.type or record.error.kind, record.error.message])
         return ": ".join(word for word in words if word)
     deciding = [grade for grade in record.grades if grade.passed is not True and grade.role != Role.ADVISORY]
     for grade in sorted(deciding, key=lambda each: each.passed is None):
         return f"{grade.name or 'grader'}: {in_a_line(grade.error or grade.reason) or 'no reason given'}"
-    return record.status.value
+    return record.status.words

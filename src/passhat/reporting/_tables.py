@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from rich.text import Text
 
-from passhat.facts import count
+from passhat.facts import Status, count
 from passhat.reporting._blocks import BAD, DIM, GOOD, STRONG, WARN, Cell, Column, Page
 from passhat.reporting._text import clean, dollars, in_a_line, rate, seconds, span, tokens
 from passhat.summary import GraderRate, GroupRow, Report, TaskRow
@@ -130,19 +130,13 @@ def tags(page: Page, report: Report) -> None:
         page.line((f"… {len(worst) - _TAGS} more tags", DIM), indent=2)
 
 
-WORDS = {
-    "completed": "failed by its grades",
-    "agent_error": "the agent raised, or its process ended",
-    "timeout": "timeout",
-    "limit": "limit reached",
-    "provider_error": "the provider failed",
-    "environment_error": "the environment failed",
-    "simulator_error": "the simulated user failed",
-    "unresolved": "a grade is unknown",
-    "grader_error": "a grader failed",
-    "interrupted": "interrupted",
-    "not_started": "not started",
-}
+def ended(status: str) -> str:
+    """How a trial without a pass ended: one that its agent completed was failed by its grades.
+
+    >>> ended("completed"), ended("agent_error")
+    ('failed by its grades', 'agent error')
+    """
+    return "failed by its grades" if status == Status.COMPLETED else Status(status).words
 
 
 def failures_title(report: Report) -> tuple[str, str]:
@@ -159,12 +153,8 @@ def failures(page: Page, report: Report) -> None:
     if not report.failures and not report.missing:
         return
     page.heading(*failures_title(report))
-    rows: list[list[Cell]] = [
-        [str(number), Text(WORDS.get(status, status))] for status, number in report.failures.items()
-    ]
-    rows += [
-        [str(number), Text(f"missing: {WORDS.get(status, status)}", WARN)] for status, number in report.missing.items()
-    ]
+    rows: list[list[Cell]] = [[str(number), Text(ended(status))] for status, number in report.failures.items()]
+    rows += [[str(number), Text(f"missing: {ended(status)}", WARN)] for status, number in report.missing.items()]
     for number, what in rows:
         page.line(f"{number:>5}  ", (what.plain, str(what.style)) if isinstance(what, Text) else what, indent=2)
     for error in report.errors[:5]:

@@ -16,6 +16,7 @@ from passhat.reporting._folding import TEXT, Cuts, Fold
 from passhat.reporting._judging import samples_of_judge
 from passhat.reporting._runs import verdict_text
 from passhat.reporting._text import clean, clean_block, dollars, seconds, tokens
+from passhat.reporting._traceback import from_their_code
 
 if TYPE_CHECKING:
     from passhat.records import WorkspaceContent
@@ -107,7 +108,7 @@ def _trial(
     task: Task | None = None,
     blind: bool = False,
 ) -> None:
-    _head(page, record, blind=blind)
+    _head(page, record, blind=blind, full=cuts.full)
     if not blind:
         _grades(page, record)
     for note in record.notes:
@@ -124,7 +125,7 @@ def _trial(
     _value(page, cuts, "Output", record.output)
 
 
-def _head(page: Page, record: TrialRecord, *, blind: bool) -> None:
+def _head(page: Page, record: TrialRecord, *, blind: bool, full: bool) -> None:
     """The trial, its verdict, and what it took; when ``blind`` only what graders had no part in."""
     verdict = verdict_text(record)
     arm = f" ({clean(record.arm, 40)})" if record.arm else ""
@@ -132,10 +133,10 @@ def _head(page: Page, record: TrialRecord, *, blind: bool) -> None:
     if blind:
         page.line(name, ("  grades hidden", DIM))
         by_grades = RULES[record.status].grading in (Grading.YES, Grading.ALREADY)
-        facts = ["completed" if by_grades else record.status.value]
+        facts = ["completed" if by_grades else record.status.words]
     else:
         page.line(name, "  ", (verdict.plain, f"{STRONG} {verdict.style}"))
-        facts = [record.status.value] + ([] if record.score is None else [f"score {record.score:.3g}"])
+        facts = [record.status.words] + ([] if record.score is None else [f"score {record.score:.3g}"])
     facts += [seconds(record.seconds or None)] * bool(record.seconds)
     usage = record.usage
     facts += [count(usage.model_calls, "model call")] * bool(usage.model_calls)
@@ -147,12 +148,13 @@ def _head(page: Page, record: TrialRecord, *, blind: bool) -> None:
     page.line((" · ".join(facts), DIM))
     for attempt in record.attempts:
         reason = clean(attempt.error.message, 200) if attempt.error else ""
-        page.bullet("↻", WARN, f"an earlier attempt ended as {attempt.status.value}", (f"  {reason}", DIM), indent=0)
+        page.bullet("↻", WARN, f"an earlier attempt ended in {attempt.status.words}", (f"  {reason}", DIM), indent=0)
     if record.error is not None:
         error = record.error
         page.gap()
         page.line((clean(error.type or error.kind, 80), f"{STRONG} {BAD}"), f": {clean(error.message, TEXT)}")
-        for line in clean_block(error.traceback, 4 * TEXT).split("\n") if error.traceback else ():
+        trace = error.traceback if full else from_their_code(error.traceback)
+        for line in clean_block(trace, 4 * TEXT).split("\n") if trace else ():
             page.line((line, DIM), indent=2)
 
 

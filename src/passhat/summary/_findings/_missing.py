@@ -4,20 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from passhat.facts import count, named, plural
+from passhat.facts import Status, count, named, plural
 from passhat.summary._findings._evidence import Evidence, percent
 from passhat.summary._report import Finding
 
 _MANY = 0.1
-_WORDS = {
-    "environment_error": "the environment failed",
-    "simulator_error": "the simulated user broke its role",
-    "unresolved": "a required grade is unknown",
-    "grader_error": "a grader failed",
-    "interrupted": "interrupted",
-    "not_started": "not started",
-    "provider_error": "the provider failed",
-}
 _TREATED = {
     "bound": "they are left out of the estimates, and the bounds beside these say what they could change",
     "exclude-provider": "they are left out of the estimates, and the bounds beside these say what they could change",
@@ -31,7 +22,7 @@ def missing_trials(evidence: Evidence) -> Iterator[Finding]:
     trials = evidence.report.trials
     if not trials.missing:
         return
-    why = ", ".join(f"{_WORDS.get(status, status)} {number}×" for status, number in evidence.report.missing.items())
+    why = ", ".join(f"{Status(status).words} {number}×" for status, number in evidence.report.missing.items())
     yield Finding(
         "missing-trials",
         "warning",
