@@ -28,7 +28,9 @@ def agent(trial):
 """
 
 
-def test_a_run_is_reported_on_standard_output_and_its_progress_on_standard_error(passhat: Call, folder: Path) -> None:
+def test_a_run_is_reported_on_standard_output_and_its_progress_on_standard_error(
+    passhat: Call, here: Call, folder: Path
+) -> None:
     path = folder / "evals" / "eval_words.py"
     before, _, rest = path.read_text().partition("def agent")
     path.write_text(before + CLIENT + rest[rest.index("def policy") :])  # an agent as users write it
@@ -41,12 +43,12 @@ def test_a_run_is_reported_on_standard_output_and_its_progress_on_standard_error
     assert "\x1b" not in done.stdout + done.stderr
     (run,) = (folder / ".passhat" / "runs").iterdir()
     assert run.name in done.stdout
-    listed = passhat("runs")
+    listed = here("runs")
     assert run.name in listed.stdout
-    shown = passhat("show", "last", "never", "0")
+    shown = here("show", "last", "never", "0")
     assert "said no" in shown.stdout
-    assert passhat("show", "last").stdout.count("never") >= 4
-    rows = json.loads(passhat("show", "last", "never", "0", "--json").stdout)
+    assert here("show", "last").stdout.count("never") >= 4
+    rows = json.loads(here("show", "last", "never", "0", "--json").stdout)
     assert rows[0]["transcript"]["events"][0]["reply"]["text"] == "no"
 
 
@@ -184,7 +186,7 @@ def test_limits_of_the_run_are_given_on_the_command_line_and_raised_to_resume(
         for value in ("0", "-1", "nan"):
             assert here("run", "evals", option, value).returncode == 2
     path = folder / "evals" / "eval_words.py"
-    path.write_text("import time\n" + path.read_text().replace("    sent = {", "    time.sleep(0.3)\n    sent = {"))
+    path.write_text("import time\n" + path.read_text().replace("    sent = {", "    time.sleep(0.1)\n    sent = {"))
     assert passhat("run", "evals", "--seed", "3", "-q", "--run-seconds", "0.5", "--concurrency", "1").returncode == 3
     (listed,) = json.loads(here("runs", "--json").stdout)
     assert (listed["manifest"]["state"], listed["manifest"]["limits"]["run_seconds"]) == ("stopped", 0.5)

@@ -10,7 +10,9 @@ from pathlib import Path
 Call = Callable[..., subprocess.CompletedProcess[str]]
 
 
-def test_a_changed_grader_flips_verdicts_and_the_report_by_them_says_so(passhat: Call, folder: Path) -> None:
+def test_a_changed_grader_flips_verdicts_and_the_report_by_them_says_so(
+    passhat: Call, here: Call, folder: Path
+) -> None:
     ran = passhat("run", "evals", "-q", "--json", "--isolation", "inline", "--seed", "3")
     assert ran.returncode in (0, 3, 4), ran.stderr
     before = json.loads(ran.stdout)
@@ -21,19 +23,21 @@ def test_a_changed_grader_flips_verdicts_and_the_report_by_them_says_so(passhat:
     found = json.loads(done.stdout)
     assert (found["judged"], len(found["flips"])) == (12, 12)
     assert found["graders"] == {"says_yes": "changed"}
-    shown = passhat("report", "last", "--grades", found["id"])
+    shown = here("report", "last", "--grades", found["id"])
     assert f"grades of the regrade {found['id']}, not the run's own" in shown.stdout
-    again = json.loads(passhat("report", "last", "--grades", found["id"], "--json").stdout)
+    again = json.loads(here("report", "last", "--grades", found["id"], "--json").stdout)
     assert again["regrade"] == found["id"]
     rates = [report["pass_at"][0]["estimate"] for report in (before, again)]
     assert sum(rates) == 1
-    assert json.loads(passhat("report", "last", "--json").stdout)["pass_at"] == before["pass_at"]
+    assert json.loads(here("report", "last", "--json").stdout)["pass_at"] == before["pass_at"]
     text = passhat("regrade", "last", "evals/eval_words.py", "--grader", "says_yes").stdout
     assert "fail → pass" in text
     assert "then: fail, said no" in text
 
 
-def test_what_can_not_be_judged_again_leaves_with_3_and_wrong_use_with_2(passhat: Call, folder: Path) -> None:
+def test_what_can_not_be_judged_again_leaves_with_3_and_wrong_use_with_2(
+    passhat: Call, here: Call, folder: Path
+) -> None:
     assert passhat("run", "evals", "-q", "--isolation", "inline").returncode in (0, 3, 4)
     suite = folder / "evals" / "eval_words.py"
     text = suite.read_text()
@@ -49,4 +53,4 @@ def test_what_can_not_be_judged_again_leaves_with_3_and_wrong_use_with_2(passhat
     assert gone.returncode == 2
     assert "isn't there any more" in gone.stderr
     assert "name its file after the run (PATH)" in gone.stderr
-    assert passhat("report", "last", "--grades", "x").returncode == 2
+    assert here("report", "last", "--grades", "x").returncode == 2
