@@ -10,7 +10,7 @@ import pytest
 
 from passhat.isolation import Job, Slot
 from passhat.isolation._frames import Kind
-from passhat.isolation._slot import Slot as RunnersSlot
+from passhat.isolation._slot import _ended_of
 
 pytestmark = [pytest.mark.asyncio(loop_scope="module")]
 Frame = tuple[int | None, bytes]
@@ -91,10 +91,8 @@ async def test_what_a_job_can_add_to_its_notes_is_bounded(slot: Slot, job: Calla
     assert (len(ended.from_disk), max(map(len, ended.from_disk))) == (201, 200)
 
 
-async def test_an_end_that_can_not_be_read_is_the_jobs_own(
-    slot: Slot, job: Callable[..., Job], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    assert isinstance(slot, RunnersSlot)
-    monkeypatch.setattr("passhat.isolation._slot._decoded", lambda body: 1 / 0)
-    ended = await slot.run(job("echo", 1))
-    assert (ended.kind, ended.reason) == ("exited", "exited: how it ended can't be read: ZeroDivisionError")
+@pytest.mark.parametrize("body", [b"", b"{", b'{"kind": "no such kind"}', b"[" * 100_000])
+async def test_an_end_that_can_not_be_read_is_the_jobs_own(body: bytes) -> None:
+    ended = _ended_of(body)
+    assert (ended.kind, ended.containment) == ("exited", "failed")
+    assert ended.reason.startswith("exited: how it ended can't be read: ")

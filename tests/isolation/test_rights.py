@@ -31,6 +31,21 @@ async def test_the_guard_can_be_left_off(slot: Slot, job: Callable[..., Job]) ->
 
 
 @needs_landlock
+async def test_each_job_of_a_slot_has_the_rights_that_it_asks_for(
+    slot: Slot, job: Callable[..., Job], tmp_path: Path
+) -> None:
+    outside = str(tmp_path / "outside")
+    for _ in range(2):  # what the last job was like is what the next one's process is prepared for
+        assert (await slot.run(job("reaches_out", {"runner": os.getpid()}))).result["runner signal"] is False
+        ended = await slot.run(job("reaches_out", {"runner": os.getpid()}, guard=False))
+        assert (ended.kind, ended.result["runner signal"]) == ("returned", True)
+        assert (await slot.run(job("reaches_out", {"runner": os.getpid()}))).result["runner signal"] is False
+        assert (await slot.run(job("writes_to", [outside]))).result == {outside: True}
+        os.unlink(outside)
+        assert (await slot.run(job("writes_to", [outside], confine=[]))).result == {outside: False}
+
+
+@needs_landlock
 async def test_a_confined_job_writes_only_where_it_may(slot: Slot, job: Callable[..., Job], tmp_path: Path) -> None:
     inside, outside = tmp_path / "inside", tmp_path / "outside"
     inside.mkdir()

@@ -7,6 +7,7 @@ import os
 import signal
 import socket
 from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import msgspec
 import psutil
@@ -94,6 +95,12 @@ class TestOfASlot:
         assert "ONLY_ONCE" not in seen["environ"]
         assert seen["environ"]["CHANGES"] == "2"
 
+    async def test_no_directory_of_a_job_is_there_before_its_order(self, slot: Slot, job: Callable[..., Job]) -> None:
+        for _ in range(2):
+            home = Path((await slot.run(job("about"))).result["environ"]["HOME"])
+            spare_of(slot)
+            assert not any(name.startswith("job-") for name in os.listdir(home.parents[1]))
+
     async def test_it_goes_with_its_slot(self, server: ForkServer, job: Callable[..., Job]) -> None:
         slot = await server.slot()
         await slot.run(job("echo"))
@@ -116,14 +123,14 @@ class NeverBegins(Launcher):
         self.took = took
         self.begun = 0
 
-    def __call__(self, order: JobOrder) -> Begun:
+    def __call__(self, order: bytes, place: str) -> Begun:
         self.begun += 1
         readers, writers = pipes()
         writers.close()
         pid = os.fork()
         if pid == 0:
             os._exit(3)
-        return Begun(pid, readers)
+        return Begun(pid, readers, b"")
 
     def took_order(self) -> bool:
         return self.took
@@ -149,7 +156,7 @@ def test_a_job_whose_process_never_took_its_order_is_begun_again_once(
     supervisor: Callable[[Launcher], Supervisor], took: bool, begun: int
 ) -> None:
     launch = NeverBegins(took)
-    ended = supervisor(launch)._run(JobOrder.of(Job(entry="a:b")))
+    ended = supervisor(launch)._run(msgspec.json.encode(JobOrder.of(Job(entry="a:b"))))
     assert (ended.kind, ended.exit_code, launch.begun) == ("exited", 3, begun)
 
 

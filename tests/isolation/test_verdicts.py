@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import socket
+import time
 from collections.abc import Callable, Iterator
 
 import pytest
@@ -11,7 +12,7 @@ import pytest
 from passhat.isolation import Job, ProcessLimits, _running_job
 from passhat.isolation._contract import Ended, JobOrder
 from passhat.isolation._frames import Framing, Kind
-from passhat.isolation._launching import Begun, Launcher, pipes
+from passhat.isolation._launching import Begun, pipes
 from passhat.isolation._owner import Owner
 from passhat.isolation._running_job import RunningJob
 
@@ -35,14 +36,14 @@ class SlowToDie:
         self.last_words = b""
         self.framing = Framing()
 
-    def launch(self, order: JobOrder) -> Begun:
-        self.framing = Framing(order.token)
+    def launch(self) -> Begun:
+        self.framing = Framing(b"12345678")
         readers, writers = pipes()
         self.channel = writers.channel
         self.write(self.first_words)
         os.close(writers.stdout)
         os.close(writers.stderr)
-        return Begun(1, readers)
+        return Begun(1, readers, b"12345678")
 
     def says(self, *messages: tuple[Kind, bytes]) -> bytes:
         return b"".join(bytes([kind]) + len(body).to_bytes(2, "big") + body for kind, body in messages)
@@ -72,16 +73,6 @@ class SlowToDie:
         return ()
 
 
-class Start(Launcher):
-    """Starts what a test says."""
-
-    def __init__(self, tree: SlowToDie) -> None:
-        self._tree = tree
-
-    def __call__(self, order: JobOrder) -> Begun:
-        return self._tree.launch(order)
-
-
 class Stand:
     """A supervisor's surroundings without a process."""
 
@@ -95,10 +86,8 @@ class Stand:
 
     def run(self, phases: tuple[tuple[str, float], ...] = PHASES, limits: ProcessLimits | None = None) -> Ended:
         job = Job(entry="a:b", phases=phases, limits=limits or ProcessLimits())
-        running = RunningJob(
-            JobOrder.of(job), tree=self.tree, owner=self.owner, wakeup=self.wakeup, launch=Start(self.tree)
-        )
-        return running.run()
+        at, begun = time.monotonic(), self.tree.launch()
+        return RunningJob(JobOrder.of(job), begun, at, tree=self.tree, owner=self.owner, wakeup=self.wakeup).run()
 
     def heard(self) -> list[tuple[Kind, bytes]]:
         self.owner.push()

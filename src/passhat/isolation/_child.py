@@ -19,6 +19,7 @@ from passhat.isolation import _landlock, _linux
 from passhat.isolation._contract import JobOrder
 from passhat.isolation._environ import home_environ, make_home
 from passhat.isolation._launching import Ends
+from passhat.isolation._rehearsal import Rehearsal
 from passhat.isolation._seeding import reseed
 from passhat.isolation._snapshot import ModuleKinds, Snapshot, last_module
 
@@ -39,11 +40,13 @@ class Surroundings:
         kinds: ModuleKinds,
         overlay: Mapping[str, str | None] | None = None,
         user_processes: int | None = None,
+        rehearsal: Rehearsal | None = None,
     ) -> None:
         self.snapshot = snapshot
         self.kinds = kinds
         self.overlay = dict(overlay or {})
         self.user_processes = user_processes
+        self.rehearsal = rehearsal or Rehearsal()
 
     def environ(self, order: JobOrder) -> dict[str, str]:
         """The complete environment of the job: what its order says wins over what an import did."""
@@ -98,8 +101,8 @@ def _default_signals() -> None:
 
 
 def make_places(order: JobOrder) -> None:
-    """The directories of the job, made by the supervisor: what it does costs less than what a fresh fork does."""
-    if order.home is not None:
+    """The directories of the job, where they aren't there. Making them ahead costs less than in a fresh fork."""
+    if order.home is not None and not os.path.isdir(home_environ(order.home)["TMPDIR"]):
         make_home(order.home)
     if order.cwd is not None and not os.path.isdir(order.cwd):
         os.makedirs(order.cwd, mode=0o700, exist_ok=True)
@@ -115,8 +118,11 @@ def settle_limits(surroundings: Surroundings) -> None:
             resource.setrlimit(resource.RLIMIT_NPROC, (most, most))
 
 
-def settle(order: JobOrder) -> None:
-    """Place and rights of the job; its process is the user's own from now on. Raises OSError for what can't be had."""
+def settle(order: JobOrder, *, guarded: bool = False) -> None:
+    """Place and rights of the job; its process is the user's own from now on. Raises OSError for what can't be had.
+
+    ``guarded``: it has the guard already.
+    """
     if _LINUX:
         _linux.set_dumpable(True)
     with contextlib.suppress(OSError):
@@ -125,10 +131,10 @@ def settle(order: JobOrder) -> None:
         os.close(number)
     if order.cwd is not None:
         os.chdir(order.cwd)
-    _give_up_rights(order)
+    _give_up_rights(order, guarded)
 
 
-def _give_up_rights(order: JobOrder) -> None:
+def _give_up_rights(order: JobOrder, guarded: bool) -> None:
     if not _LINUX:
         if order.confine is not None:
             raise OSError("confine=True needs Landlock, which only Linux has; use a container instead")
@@ -137,7 +143,7 @@ def _give_up_rights(order: JobOrder) -> None:
         if not _landlock.guard_available():
             raise OSError("confine=True needs Landlock (Linux 5.19 or later, switched on); use a container instead")
         _landlock.confine([*order.confine, *(place for place in (order.home, order.cwd) if place is not None)])
-    elif order.guard and _landlock.guard_available():
+    elif order.guard and not guarded and _landlock.guard_available():
         _landlock.guard()
 
 
@@ -183,19 +189,35 @@ def settle_streams() -> None:
 class ForkedStage:
     """A fork of the supervisor on its way to become a job's process."""
 
-    def __init__(self, surroundings: Surroundings) -> None:
+    def __init__(self, surroundings: Surroundings, place: str) -> None:
         self._surroundings = surroundings
+        self._place = place
+        self._guarded = False
         self._mark = ""
 
-    def foresee(self) -> None:
-        """Do what is the same for every job, before the order is known."""
+    def foresee(self, like: JobOrder | None) -> None:
+        """Do, before the order is known, what is the same for every job, and what is for one ``like`` the last."""
         settle_limits(self._surroundings)
         forget()
         self._surroundings.snapshot.install()
+        self._mark = last_module()
+        if like is None:
+            return
+        self._surroundings.rehearsal.run(like.entry, self)
+        if _LINUX and like.guard and like.confine is None and _landlock.guard_available():
+            _landlock.guard()
+            self._guarded = True
+
+    def suits(self, order: JobOrder) -> bool:
+        """Whether this process can still become that job's: a right that was given up doesn't come back, and under a
+        guard a confined process can't move files between its own directories."""
+        return not self._guarded or (order.guard and order.confine is None)
 
     def prepare(self, order: JobOrder) -> None:
+        order = order.placed(self._place)
+        make_places(order)
         take_environ(self._surroundings.environ(order))
-        settle(order)
+        settle(order, guarded=self._guarded)
         refresh(order)
         self._mark = last_module()
 

@@ -110,6 +110,18 @@ class JobOrder(msgspec.Struct, frozen=True, kw_only=True):
         )
 
     @property
+    def names_places(self) -> bool:
+        """Whether it says where the job's home and working directory are."""
+        return self.home is not None and self.cwd is not None
+
+    def placed(self, place: str) -> JobOrder:
+        """The same with directories in ``place`` where it names none; see `make_place`."""
+        if self.names_places:
+            return self
+        home, cwd = (os.path.join(place, name) for name in ("home", "cwd"))
+        return msgspec.structs.replace(self, home=self.home or home, cwd=self.cwd or cwd)
+
+    @property
     def seconds(self) -> float | None:
         """The sum of all phases; None when one is unlimited."""
         known = [seconds for _, seconds in self.phases if seconds is not None]

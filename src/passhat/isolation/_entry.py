@@ -84,17 +84,22 @@ def answer(order: JobOrder, channel: PipeChannel, stage: Stage) -> NoReturn:
     code = 1
     try:
         entry = _setup(order, stage.prepare)
-        value = to_json(entry(msgspec.json.decode(order.payload), channel), "result")
-        late = stage.late_modules()
-        if late:
-            channel.send(Kind.MODULES, msgspec.json.encode(late))
-        channel.send(Kind.RESULT, value)
+        send_result(entry(msgspec.json.decode(order.payload), channel), channel, stage)
         code = 0
     except SetupError as error:
         channel.send(Kind.ERROR, msgspec.json.encode(describe(error.__cause__ or error, "setup")))
     except BaseException as error:
         channel.send(Kind.ERROR, msgspec.json.encode(describe(error, "raised")))
     _leave(code)
+
+
+def send_result(value: Any, channel: PipeChannel, stage: Stage) -> None:
+    """Send what an entry returned, after the user modules that came from disk. Raises `NotJSON`."""
+    result = to_json(value, "result")
+    late = stage.late_modules()
+    if late:
+        channel.send(Kind.MODULES, msgspec.json.encode(late))
+    channel.send(Kind.RESULT, result)
 
 
 def _setup(order: JobOrder, prepare: Callable[[JobOrder], None]) -> Callable[[Any, PipeChannel], Any]:

@@ -115,6 +115,13 @@ def home_environ(home: str | os.PathLike[str]) -> dict[str, str]:
     }
 
 
+def make_place(place: str) -> None:
+    """Make ``place``, with a home and a working directory in it, for a job that names none. It must not exist."""
+    home = os.path.join(place, "home")
+    for path in (place, home, home_environ(home)["TMPDIR"], os.path.join(place, "cwd")):
+        os.mkdir(path, mode=0o700)
+
+
 def make_home(home: str | os.PathLike[str]) -> dict[str, str]:
     """Make the directories of `home_environ`, private to the user, and return the variables."""
     environ = home_environ(home)
@@ -122,5 +129,8 @@ def make_home(home: str | os.PathLike[str]) -> dict[str, str]:
         os.mkdir(environ["HOME"], mode=0o700)
     except OSError:  # it is there already, or has no parent yet
         os.makedirs(environ["HOME"], mode=0o700, exist_ok=True)
-    os.makedirs(environ["TMPDIR"], mode=0o700, exist_ok=True)
+    try:
+        os.mkdir(environ["TMPDIR"], mode=0o700)
+    except OSError:
+        os.makedirs(environ["TMPDIR"], mode=0o700, exist_ok=True)
     return environ

@@ -23,10 +23,11 @@ class Ends(NamedTuple):
 
 
 class Begun(NamedTuple):
-    """The first process of a job, and what it writes."""
+    """The first process of a job, what it writes, and with what its messages on the channel begin."""
 
     pid: int
     readers: Ends
+    token: bytes
 
 
 def pipes() -> tuple[Ends, Ends]:
@@ -42,11 +43,13 @@ class Launcher(abc.ABC):
     """Starts the first processes of jobs, one job after the other."""
 
     @abc.abstractmethod
-    def __call__(self, order: JobOrder) -> Begun:
-        """Start the job. Raises OSError, leaving nothing behind, when that can't be done."""
+    def __call__(self, order: bytes, place: str) -> Begun:
+        """Start the job of an encoded order, with directories in ``place`` where it names none. Raises OSError, leaving
+        nothing behind, when that can't be done."""
 
-    def ahead(self) -> None:  # noqa: B027 - most have nothing to do
-        """Do what can be done for the next job, now that nothing of the last one is left."""
+    def ahead(self, like: JobOrder | None, place: str) -> None:  # noqa: B027 - most have nothing to do
+        """Do what can be done for the next job, now that nothing of the last one is left: it will get ``place``, and
+        is often ``like`` the last one."""
 
     def close(self) -> None:  # noqa: B027
         """Undo what was done ahead."""

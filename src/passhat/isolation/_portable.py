@@ -156,10 +156,10 @@ class _Marking(Spawning):
         self._tree = tree
         self._count = 0
 
-    def __call__(self, order: JobOrder) -> Begun:
+    def _begin(self, order: JobOrder) -> Begun:
         self._count += 1
         self._tree.mark = f"{os.getpid()}-{self._count}"
-        return super().__call__(msgspec.structs.replace(order, environ={**order.environ, _TRIAL: self._tree.mark}))
+        return super()._begin(msgspec.structs.replace(order, environ={**order.environ, _TRIAL: self._tree.mark}))
 
 
 def main(numbers: list[int]) -> None:

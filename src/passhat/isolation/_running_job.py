@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import secrets
 import select
 import signal
 import time
@@ -15,7 +14,7 @@ from passhat.facts import ErrorInfo, shortened
 from passhat.isolation._contract import Ended, EndKind, JobOrder, LimitName
 from passhat.isolation._frames import BadFrame, Framing, Kind, TooBig
 from passhat.isolation._heard import Remarks, error_said, modules_said
-from passhat.isolation._launching import Launcher
+from passhat.isolation._launching import Begun
 from passhat.isolation._owner import Owner
 from passhat.isolation._streams import Kept, read_some
 from passhat.isolation._tree import drain
@@ -54,15 +53,14 @@ class Verdict(NamedTuple):
 class RunningJob:
     """Runs one job to its end. The supervisor, not the runner, holds the clock."""
 
-    def __init__(self, order: JobOrder, *, tree: Tree, owner: Owner, wakeup: int, launch: Launcher) -> None:
-        order = msgspec.structs.replace(order, token=secrets.token_bytes(8))
+    def __init__(self, order: JobOrder, begun: Begun, at: float, *, tree: Tree, owner: Owner, wakeup: int) -> None:
+        """Its first process has ``begun`` at ``at`` of the monotonic clock."""
         self._order = order
         self._limits = order.limits
         self._tree = tree
         self._owner = owner
         self._wakeup = wakeup
-        self._launch = launch
-        self._framing = Framing(order.token)
+        self._framing = Framing(begun.token)
         self._stdout = Kept(order.limits.stdout_bytes)
         self._stderr = Kept(order.limits.stdout_bytes)
         self._written = 0
@@ -71,21 +69,25 @@ class RunningJob:
         self._from_disk: tuple[str, ...] = ()
         self._notes = Remarks()
         self._cut = False  # killed while leaving, after its result
+        self._started = self._phase_began = self._counted = self._weighed = at
         self._phase = 0
+        self._deadline = self._deadline_of(0)
         self._phases: dict[str, float] = {}
         self._peak_memory = 0
         self._peak_processes = 1
-        self._open: dict[int, Kept | None] = {}  # descriptor -> where its bytes are kept; None for the channel
+        # descriptor -> where its bytes are kept; None for the channel
+        self._open: dict[int, Kept | None] = dict(zip(begun.readers, (None, self._stdout, self._stderr), strict=True))
         self._survivors: tuple[int, ...] = ()
         self._poller = select.poll()
+        for descriptor in (*begun.readers, wakeup, *owner.pidfds):
+            self._poller.register(descriptor, select.POLLIN)
 
     def run(self) -> Ended:
-        """Start, watch, kill, prove; when it returns no process of the job is left (or the survivors are named).
+        """Watch, kill, prove; when it returns no process of the job is left (or the survivors are named).
 
-        Once it has begun, no fault of ours in following it is raised: the supervisor's end would look like an accident
-        that is none of the job's, and a job that can cause one could choose it.
+        No fault of ours in following it is raised: the supervisor's end would look like an accident that is none of the
+        job's, and a job that can cause one could choose it.
         """
-        self._start()
         try:
             while self._verdict is None and self._tree.status is None and not self._overstayed():
                 self._step()
@@ -98,16 +100,6 @@ class RunningJob:
         return self._report()
 
     # ---- while it runs
-
-    def _start(self) -> None:
-        drain(self._wakeup)
-        self._started = self._phase_began = self._counted = self._weighed = time.monotonic()
-        self._deadline = self._deadline_of(0)
-        root, readers = self._launch(self._order)
-        self._tree.reset(root)
-        self._open = dict(zip(readers, (None, self._stdout, self._stderr), strict=True))
-        for descriptor in (*readers, self._wakeup, *self._owner.pidfds):
-            self._poller.register(descriptor, select.POLLIN)
 
     def _step(self) -> None:
         self._poller.register(self._owner.fileno(), select.POLLIN | (select.POLLOUT if self._owner.unsent else 0))
@@ -213,6 +205,10 @@ class RunningJob:
         elif kind in (Kind.RESULT, Kind.ERROR):
             self._result = body if kind is Kind.RESULT else error_said(body)
             self._deadline = time.monotonic() + _EXIT_GRACE
+            if isinstance(self._result, bytes):  # nothing that still happens to the job takes it back
+                if self._from_disk:
+                    self._owner.send(Kind.MODULES, msgspec.json.encode(self._from_disk), now=False)
+                self._owner.send(Kind.RESULT, self._result)
 
     def _enter(self, name: str) -> None:
         names = [phase for phase, _ in self._order.phases]
@@ -268,8 +264,6 @@ class RunningJob:
         status = self._tree.status
         forced = self._verdict is not None or self._cut
         code = None if status is None or forced else os.waitstatus_to_exitcode(status)
-        if kind == "returned" and isinstance(self._result, bytes):
-            self._owner.send(Kind.RESULT, self._result, now=False)  # the end follows at once
         survivors = self._survivors
         return Ended(
             kind="lost" if survivors else kind,

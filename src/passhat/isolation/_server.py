@@ -14,7 +14,7 @@ import signal
 import socket
 import sys
 import time
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import msgspec
 
@@ -23,6 +23,7 @@ from passhat.isolation._config import ServerConfig, ServerReady
 from passhat.isolation._frames import Framing, Kind
 from passhat.isolation._owner import Owner
 from passhat.isolation._preload import Preloader
+from passhat.isolation._rehearsal import Rehearsal
 from passhat.isolation._snapshot import ModuleKinds, Snapshot
 from passhat.isolation._spare import Forking
 from passhat.isolation._supervisor import Spawning, Supervisor, leave, wakeup_on_child
@@ -75,10 +76,9 @@ class Server:
             left_out = preloader.import_safe(config.import_seconds, self._sweep)
         else:
             left_out = preloader.import_all()
-        self._surround(Snapshot(config.user))
-        if config.warm_up:
-            module, _, function = config.warm_up.partition(":")
-            getattr(importlib.import_module(module), function)(config.scratch)
+        snapshot = Snapshot(config.user)
+        self._surround(snapshot)
+        self._surroundings.rehearsal = Rehearsal(self._warm_up(snapshot))
         dirty = preloader.state() if config.mode == "fork" else []
         gc.unfreeze()
         gc.collect()
@@ -101,6 +101,13 @@ class Server:
             if waiter.poll(50):
                 drain(self._wakeup)
             self._guard()
+
+    def _warm_up(self, snapshot: Snapshot) -> dict[str, Any]:
+        if not self._config.warm_up:
+            return {}
+        module, _, function = self._config.warm_up.partition(":")
+        payloads: dict[str, Any] = getattr(importlib.import_module(module), function)(self._config.scratch, snapshot)
+        return payloads
 
     def _sweep(self) -> None:
         self._tree.kill_all()

@@ -33,7 +33,9 @@ class Slot:
         self._line: Line | None = None
         self._ended: asyncio.Future[Ended] | None = None
         self._raw = b""
+        self._from_disk: tuple[str, ...] = ()
         self._on_event: Callable[[bytes], None] | None = None
+        self._on_result: Callable[[tuple[str, ...]], None] | None = None
         self._watchdog: asyncio.TimerHandle | None = None
         self._spoiled = False
         self._failure: Exception | None = None  # what on_event raised
@@ -48,10 +50,16 @@ class Slot:
         """Whether it can take another job."""
         return self._line is not None and not self._line.lost and not self._spoiled
 
-    async def run(self, job: Job, on_event: Callable[[bytes], None] | None = None) -> Ended:
+    async def run(
+        self,
+        job: Job,
+        on_event: Callable[[bytes], None] | None = None,
+        on_result: Callable[[tuple[str, ...]], None] | None = None,
+    ) -> Ended:
         """Run a job and wait until every process of it is gone.
 
-        ``on_event`` gets each event's JSON as it arrives; what it raises ends the job and is raised here. When the
+        ``on_event`` gets each event's JSON as it arrives; what it raises ends the job and is raised here. ``on_result``
+        is called when its entry has returned and nothing is left but its end, with the ``from_disk`` of then. When the
         awaiting task is cancelled the job is killed first, then the cancellation goes on. Raises ValueError for a job
         that makes no sense, `IsolationError` when the slot is busy or dead.
         """
@@ -63,13 +71,14 @@ class Slot:
         order = JobOrder.of(job)
         loop = asyncio.get_running_loop()
         self._ended, self._raw, self._on_event, self._failure = loop.create_future(), b"", on_event, None
+        self._on_result, self._from_disk = on_result, ()
         if order.seconds is not None:
             self._watchdog = loop.call_later(order.seconds + _SUPERVISOR_LATE, self.kill)
         self._line.send(Kind.JOB, msgspec.json.encode(order))
         try:
             ended = await self._wait(self._ended)
         finally:
-            self._ended, self._on_event = None, None
+            self._ended, self._on_event, self._on_result = None, None, None
             if self._watchdog is not None:
                 self._watchdog.cancel()
         if self._failure is not None:
@@ -131,12 +140,16 @@ class Slot:
             self._tell(body)
         elif kind is Kind.STOPPING:
             self._expect_end(_PROOF_LATE)
+        elif kind is Kind.MODULES:
+            self._from_disk = msgspec.json.decode(body, type=tuple[str, ...])
         elif kind is Kind.RESULT:
             self._raw = body
+            if self._on_result is not None:
+                self._on_result(self._from_disk)
         elif kind is Kind.ENDED and self._ended is not None and not self._ended.done():
             ended = _ended_of(body)
             self._spoiled = self._spoiled or bool(ended.survivors)
-            self._ended.set_result(msgspec.structs.replace(ended, raw=self._raw))
+            self._ended.set_result(msgspec.structs.replace(ended, raw=self._raw if ended.kind == "returned" else b""))
 
     def _tell(self, body: bytes) -> None:
         try:
@@ -152,14 +165,10 @@ class Slot:
             self._ended.set_result(Ended(kind="lost", error=error))
 
 
-def _decoded(body: bytes) -> Ended:
-    return msgspec.json.decode(body, type=Ended)
-
-
 def _ended_of(body: bytes) -> Ended:
     """How a job ended, by its supervisor; one that can't be read is the job's own, whose words are in it."""
     try:
-        return _decoded(body)
+        return msgspec.json.decode(body, type=Ended)
     except Exception as error:
         why = f"how it ended can't be read: {type(error).__name__}"
         return Ended(kind="exited", error=ErrorInfo("exited", why), containment="failed")

@@ -51,6 +51,10 @@ class Snapshot:
         """As bytes, for a fresh interpreter of the same Python."""
         return marshal.dumps((self._names, self._code))
 
+    def hold(self, file: str, source: str) -> None:
+        """Have the code of one more file, which needs not exist."""
+        self._code[file] = compile(source, file, "exec", dont_inherit=True)
+
     def code(self, file: str) -> CodeType | None:
         """The code of a file, if it is part of the snapshot."""
         return self._code.get(file)

@@ -5,17 +5,18 @@ for its next job while it has nothing to do; when the order comes, it only has t
 
 A spare runs none of the user's code until then. It exists only while the supervisor has no job: it is forked when the
 last job's tree is proved gone, and becomes the first process of the next one. So the proof stays what it is. It dies
-with its supervisor, and can't be looked into by an ordinary user's processes. One that is found dead costs a fork, not
-a job.
+with its supervisor, and can't be looked into by an ordinary user's processes. One that dies while it waits costs a
+fork, not a job: whether it took its order is known.
 """
 
 from __future__ import annotations
 
 import contextlib
 import os
+import secrets
 import signal
 import tempfile
-from typing import NoReturn
+from typing import NamedTuple, NoReturn
 
 import msgspec
 
@@ -41,8 +42,10 @@ class Spare:
     a pipe says that it is there. The first byte of the file is the answer: that it was taken.
     """
 
-    def __init__(self, surroundings: _child.Surroundings) -> None:
+    def __init__(self, surroundings: _child.Surroundings, like: JobOrder | None = None, place: str = "") -> None:
+        """Fork it, for a job in ``place`` that is ``like`` the last one, if it turns out to be."""
         self.readers, writers = pipes()
+        self.token = secrets.token_bytes(8)
         self._order = self._tell = told = -1
         parent = os.getpid()
         try:
@@ -50,7 +53,8 @@ class Spare:
             told, self._tell = os.pipe2(os.O_CLOEXEC)
             self.pid = os.fork()
             if self.pid == 0:
-                _become_spare(writers, self._order, told, parent, surroundings)
+                line = _Line(writers, self._order, told, self.token)
+                _become_spare(line, parent, _child.ForkedStage(surroundings, place), like)
         except OSError:
             self.readers.close()
             self.close()
@@ -60,17 +64,13 @@ class Spare:
             if told >= 0:
                 os.close(told)
 
-    def hand_over(self, order: JobOrder) -> bool:
-        """Make it the process of a job; False when it is dead."""
-        data = msgspec.json.encode(order)
-        os.pwrite(self._order, data, len(_TAKEN))
+    def hand_over(self, order: bytes) -> None:
+        """Make it the process of a job. One that is dead, or can't become it, ends without having taken the order."""
+        os.pwrite(self._order, order, len(_TAKEN))
         with contextlib.suppress(OSError):
             os.kill(self.pid, signal.SIGCONT)  # whoever may have stopped it
-        try:
-            os.write(self._tell, b"%d" % len(data))
-        except BrokenPipeError:
-            return False
-        return True
+        with contextlib.suppress(BrokenPipeError):
+            os.write(self._tell, b"%d" % len(order))
 
     def took_order(self) -> bool:
         """Whether it has read its order."""
@@ -84,20 +84,27 @@ class Spare:
         self._order = self._tell = -1
 
 
-def _become_spare(ends: Ends, order: int, told: int, parent: int, surroundings: _child.Surroundings) -> NoReturn:
+class _Line(NamedTuple):
+    """What a spare has to do with its supervisor."""
+
+    ends: Ends
+    order: int
+    told: int
+    token: bytes
+
+
+def _become_spare(line: _Line, parent: int, stage: _child.ForkedStage, like: JobOrder | None) -> NoReturn:
     try:
-        number = _child.detach(ends, parent, keep=(order, told))
-        stage = _child.ForkedStage(surroundings)
-        stage.foresee()
-        size = os.read(told, 20)
+        number = _child.detach(line.ends, parent, keep=(line.order, line.told))
+        stage.foresee(like)
+        size = os.read(line.told, 20)
         if size:
-            content = os.pread(order, int(size), len(_TAKEN))
-            os.pwrite(order, _TAKEN, 0)
-            os.close(order)
-            os.close(told)
-            given = msgspec.json.decode(content, type=JobOrder)
-            del content
-            _entry.answer(given, _entry.PipeChannel(number, given.token), stage)
+            given = msgspec.json.decode(os.pread(line.order, int(size), len(_TAKEN)), type=JobOrder)
+            if stage.suits(given):
+                os.pwrite(line.order, _TAKEN, 0)
+                os.close(line.order)
+                os.close(line.told)
+                _entry.answer(given, _entry.PipeChannel(number, line.token), stage)
     finally:
         os._exit(98)
 
@@ -110,30 +117,26 @@ class Forking(Launcher):
         self._tree = tree
         self._spare: Spare | None = None
         self._last: Spare | None = None
-        self._environ: dict[str, str] | None = None
 
-    def __call__(self, order: JobOrder) -> Begun:
+    def __call__(self, order: bytes, place: str) -> Begun:
         self._forget_last()
-        self._environ = self._surroundings.environ(order)
         spare, self._spare = self._spare, None
-        for _ in range(2):
-            self._last = spare = spare or self._fork()
-            try:
-                if spare.hand_over(order):
-                    return Begun(spare.pid, spare.readers)
-            except OSError:
-                self._discard(spare)
-                raise
+        self._last = spare = spare or Spare(self._surroundings, None, place)
+        try:
+            spare.hand_over(order)
+        except OSError:
             self._discard(spare)
-            spare = None
-        raise OSError("a process that was forked for the job ended before it began")
+            raise
+        return Begun(spare.pid, spare.readers, spare.token)
 
-    def ahead(self) -> None:
+    def ahead(self, like: JobOrder | None, place: str) -> None:
         """Fork the next job's process."""
         self._forget_last()
+        if like is not None:  # jobs differ little in their environment: in a fresh fork each change costs pages
+            _child.take_environ(self._surroundings.environ(like.placed(place)))
         if self._spare is None:
             with contextlib.suppress(OSError):  # it may be possible when it has to be
-                self._spare = self._fork()
+                self._spare = Spare(self._surroundings, like, place)
 
     def _forget_last(self) -> None:
         if self._last is not None:
@@ -145,11 +148,6 @@ class Forking(Launcher):
         spare, self._spare = self._spare, None
         if spare is not None:
             self._discard(spare)
-
-    def _fork(self) -> Spare:
-        if self._environ is not None:  # jobs differ little in it: in a fresh fork each change costs pages
-            _child.take_environ(self._environ)
-        return Spare(self._surroundings)
 
     def _discard(self, spare: Spare) -> None:
         spare.readers.close()

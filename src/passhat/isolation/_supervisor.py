@@ -5,10 +5,11 @@ from __future__ import annotations
 import contextlib
 import gc
 import os
+import secrets
 import signal
 import sys
 import tempfile
-from collections.abc import Iterator
+import time
 from types import FrameType
 from typing import NoReturn
 
@@ -17,13 +18,16 @@ import msgspec
 from passhat.facts import ErrorInfo
 from passhat.isolation import _child, _fresh
 from passhat.isolation._contract import Ended, JobOrder
+from passhat.isolation._environ import make_place
 from passhat.isolation._frames import Kind
 from passhat.isolation._launching import Begun, Launcher, pipes
 from passhat.isolation._owner import Owner
 from passhat.isolation._removal import remove_tree
 from passhat.isolation._running_job import RunningJob, Tree
+from passhat.isolation._tree import drain
 
 _COLLECT_EVERY = 100
+_NOTHING = msgspec.Raw(b"null")
 
 
 class Supervisor:
@@ -35,40 +39,45 @@ class Supervisor:
         self._wakeup = wakeup
         self._launch = launch
         self._scratch = os.path.realpath(scratch or tempfile.gettempdir())
-        self._places_made = 0
+        self._like: JobOrder | None = None  # the last order, without what it was about
+        self._place = self._new_place()
 
     def serve(self) -> None:
         """Answer jobs one at a time. Returns when the owner is gone, or when a process could not be killed."""
         count = 0
-        self._launch.ahead()
+        self._launch.ahead(self._like, self._place)
         while (message := self._owner.next()) is not None:
             kind, body = message
             if kind is not Kind.JOB:
                 continue  # a cancellation that came too late
             del message
-            if self.answer(body).survivors:
+            ended = self._run(body)
+            self._owner.send(Kind.ENDED, msgspec.json.encode(ended))
+            self._owner.flush()
+            if ended.survivors:
                 return
-            del body
+            del body, ended
             count += 1
             if count % _COLLECT_EVERY == 0:
                 gc.collect()
-            self._launch.ahead()
+            self._place = self._new_place()
+            self._launch.ahead(self._like, self._place)
 
-    def answer(self, body: bytes) -> Ended:
-        """Run the job of a message and say how it ended."""
-        ended = self._run(msgspec.json.decode(body, type=JobOrder))
-        self._owner.send(Kind.ENDED, _encoded(ended))
-        self._owner.flush()
-        return ended
+    def _new_place(self) -> str:
+        """A path for the directories of the next job, which are made when it comes if it names none."""
+        return os.path.join(self._scratch, f"job-{secrets.token_hex(12)}")
 
-    def _run(self, order: JobOrder) -> Ended:
+    def _run(self, body: bytes) -> Ended:
+        """Run the job of a message. Its process is told first: what else there is to do, is done meanwhile."""
+        placed = self._like is None or not self._like.names_places  # as a rule this job is like the last one
         try:
-            with self._places(order) as placed:
-                _child.make_places(placed)
-                ended = self._once(placed)
-                if ended.kind in ("signalled", "exited") and not self._launch.took_order():
-                    ended = self._once(placed)  # it was killed while it waited, by whatever: that is no end of a job
-                return ended
+            if placed:
+                make_place(self._place)
+            ended = self._once(body)
+            if ended.kind in ("signalled", "exited") and not self._launch.took_order():
+                self._launch.ahead(self._like, self._place)
+                ended = self._once(body)  # nobody has seen the order: that was no end of a job
+            return ended
         except Exception as error:  # also what isn't an OSError: a job must not be able to end its supervisor
             survivors = self._tree.kill_all()
             return Ended(
@@ -77,27 +86,24 @@ class Supervisor:
                 containment="failed" if survivors else self._tree.containment,  # type: ignore[arg-type]
                 survivors=survivors,
             )
-
-    def _once(self, order: JobOrder) -> Ended:
-        owner, wakeup = self._owner, self._wakeup
-        return RunningJob(order, tree=self._tree, owner=owner, wakeup=wakeup, launch=self._launch).run()
-
-    @contextlib.contextmanager
-    def _places(self, order: JobOrder) -> Iterator[JobOrder]:
-        """Empty directories for a job that names none, removed after it."""
-        if order.home is not None and order.cwd is not None:
-            yield order
-            return
-        self._places_made += 1
-        place = os.path.join(self._scratch, f"job-{os.getpid()}-{self._places_made}")
-        os.mkdir(place, mode=0o700)
-        try:
-            home = order.home or os.path.join(place, "home")
-            cwd = order.cwd or os.path.join(place, "cwd")
-            yield msgspec.structs.replace(order, home=home, cwd=cwd)
         finally:
-            with contextlib.suppress(OSError):
-                remove_tree(place)
+            if placed or (self._like is not None and not self._like.names_places):
+                with contextlib.suppress(OSError):
+                    remove_tree(self._place)
+
+    def _once(self, body: bytes) -> Ended:
+        drain(self._wakeup)
+        at = time.monotonic()
+        begun = self._launch(body, self._place)
+        try:
+            self._tree.reset(begun.pid)
+            order = msgspec.json.decode(body, type=JobOrder)
+            self._like = msgspec.structs.replace(order, payload=_NOTHING)
+            job = RunningJob(order, begun, at, tree=self._tree, owner=self._owner, wakeup=self._wakeup)
+        except BaseException:
+            begun.readers.close()
+            raise
+        return job.run()
 
 
 class Spawning(Launcher):
@@ -107,30 +113,27 @@ class Spawning(Launcher):
         self._surroundings = surroundings
         self._sealed = _fresh.sealed_file(surroundings.snapshot.dump())
 
-    def __call__(self, order: JobOrder) -> Begun:
+    def __call__(self, order: bytes, place: str) -> Begun:
+        token = secrets.token_bytes(8)
+        given = msgspec.json.decode(order, type=JobOrder).placed(place)
+        return self._begin(msgspec.structs.replace(given, token=token))
+
+    def _begin(self, order: JobOrder) -> Begun:
         parent = os.getpid()
+        _child.make_places(order)
         bundle = _fresh.sealed_file(msgspec.json.encode(order))
         readers, writers = pipes()
         try:
             pid = os.fork()
             if pid == 0:
                 _fresh.become_interpreter(order, writers, parent, self._surroundings, bundle, self._sealed)
-            return Begun(pid, readers)
+            return Begun(pid, readers, order.token)
         except OSError:
             readers.close()
             raise
         finally:
             writers.close()
             os.close(bundle)
-
-
-def _encoded(ended: Ended) -> bytes:
-    try:
-        return msgspec.json.encode(ended)
-    except Exception as error:
-        why = ErrorInfo("exited", f"how it ended can't be told: {type(error).__name__}: {error!a}")
-        told = Ended(kind="exited", phase=ended.phase, error=why, phases=ended.phases, containment=ended.containment)
-        return msgspec.json.encode(msgspec.structs.replace(told, survivors=ended.survivors))
 
 
 def wakeup_on_child() -> int:

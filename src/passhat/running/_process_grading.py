@@ -46,10 +46,16 @@ class ProcessGrading:
             except ValueError as error:  # something in it that no message can hold
                 self._give_up_all(f"the trial can't be told to its graders: {error}")
                 break
-            ended = await self.server.run("grade", job, self._hear)
+            ended = await self.server.run_until_known("grade", job, self._hear, self._all_known)
             if len(self.grades) < len(self.names) and not self._was_between(ended):
                 self._give_up(ended)
         return tuple(self.grades)
+
+    def _all_known(self) -> bool:
+        """Whether nothing counts that the process still does: all grades are given, and there is no workspace that it
+        could change, nor a service."""
+        private = self.acted.workspace is None and not self.trial.planned.services
+        return private and len(self.grades) == len(self.names)
 
     def _hear(self, body: bytes) -> None:
         try:

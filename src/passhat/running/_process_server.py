@@ -29,6 +29,7 @@ class ServerThread:
         self._server = ForkServer(spec)
         self._starting: asyncio.Task[Any] | None = None
         self._idle: dict[Work, list[Slot]] = {"act": [], "grade": []}
+        self._leaving: dict[Work, set[asyncio.Task[Ended]]] = {"act": set(), "grade": set()}
 
     def start(self) -> ServerReport:
         """Start the server. Raises `IsolationError` and its kinds; nothing is left behind then."""
@@ -58,6 +59,8 @@ class ServerThread:
             self._starting.cancel()
             await asyncio.wait({self._starting}, timeout=_calling.GRACE)
         await self._server.close()
+        if leaving := {*self._leaving["act"], *self._leaving["grade"]}:
+            await asyncio.wait(leaving)
 
     async def run(self, work: Work, job: Job, on_event: Callable[[bytes], None]) -> Ended:
         """Run a job in a free slot for that kind of work; when it returns, or is cancelled, the job's tree is gone.
@@ -67,11 +70,47 @@ class ServerThread:
         """
         return await self._there(self._run(work, job, on_event))
 
-    async def _run(self, work: Work, job: Job, on_event: Callable[[bytes], None]) -> Ended:
+    async def run_until_known(
+        self, work: Work, job: Job, on_event: Callable[[bytes], None], enough: Callable[[], bool]
+    ) -> Ended:
+        """`run`, but return as soon as the job's entry has, if ``enough`` says then that nothing that its process does
+        on its way out can matter. Its slot takes no other job before its tree is gone."""
+        return await self._there(self._until_known(work, job, on_event, enough))
+
+    async def _until_known(
+        self, work: Work, job: Job, on_event: Callable[[bytes], None], enough: Callable[[], bool]
+    ) -> Ended:
+        known: asyncio.Future[Ended] = self._loop.create_future()
+
+        def returned(from_disk: tuple[str, ...]) -> None:
+            if enough() and not known.done():
+                known.set_result(Ended(kind="returned", from_disk=from_disk))
+
+        running = self._loop.create_task(self._run(work, job, on_event, returned))
+        try:
+            await asyncio.wait({running, known}, return_when=asyncio.FIRST_COMPLETED)
+        except asyncio.CancelledError:
+            running.cancel()
+            await asyncio.wait({running})
+            raise
+        if running.done():
+            return running.result()
+        self._leaving[work].add(running)
+        running.add_done_callback(self._leaving[work].discard)
+        running.add_done_callback(lambda task: task.cancelled() or task.exception())  # nobody waits for it
+        return known.result()
+
+    async def _run(
+        self,
+        work: Work,
+        job: Job,
+        on_event: Callable[[bytes], None],
+        on_result: Callable[[tuple[str, ...]], None] | None = None,
+    ) -> Ended:
         for last in range(1, _TRIES + 1):
             slot = await self._free_slot(work)
             try:
-                return await slot.run(job, on_event)
+                return await slot.run(job, on_event, on_result)
             except IsolationError:
                 if slot.alive or last == _TRIES:
                     raise
@@ -81,9 +120,10 @@ class ServerThread:
         raise AssertionError("unreachable")
 
     async def _free_slot(self, work: Work) -> Slot:
-        while self._idle[work]:
-            slot = self._idle[work].pop()
-            if slot.alive:
+        while self._idle[work] or self._leaving[work]:
+            if not self._idle[work]:
+                await asyncio.wait(self._leaving[work], return_when=asyncio.FIRST_COMPLETED)
+            elif (slot := self._idle[work].pop()).alive:
                 return slot
         return await self._server.slot()
 

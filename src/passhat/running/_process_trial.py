@@ -16,6 +16,7 @@ import msgspec
 
 from passhat.facts import ErrorInfo, OutputText, Status, Transcript, shortened
 from passhat.isolation import Ended, Job, ProcessLimits
+from passhat.isolation._environ import make_home
 from passhat.running._calling import DeadlinePassed
 from passhat.running._executor import Acted
 from passhat.running._grading import diff_of
@@ -117,14 +118,18 @@ class ProcessTrial:
             services=planned.services,
         )
         ready = limits.prepare_seconds
+        home, cwd = self.folder.path / "home", self.folder.path / "cwd"
+        with contextlib.suppress(OSError):  # its process tries it again, and says why it can't be done
+            make_home(home)
+            cwd.mkdir(mode=0o700)
         return Job(
             entry="passhat.running._process_child:act",
             payload=order,
             environ=led_environ(
                 self.variables, {**self.session.access.environ(), **service_variables(planned.services)}
             ),
-            home=self.folder.path / "home",
-            cwd=self.folder.path / "cwd",
+            home=home,
+            cwd=cwd,
             confine=(self.folder.path,) if world.confine else None,
             seed=planned.seed,
             limits=process_limits(world, limits.output_bytes),

@@ -6,7 +6,7 @@ import asyncio
 import threading
 import time
 from collections.abc import Callable, Collection, Iterable, Mapping
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
@@ -160,12 +160,13 @@ class Runner:
             if self._stopping is not None and self._stopping.decided:
                 self._board.finished(self._writer.append(not_needed(planned), None))
                 continue
-            self._board.started(planned)
-            try:
-                record = await self._trial(planned)
-            finally:
-                self._board.left()
-            self._board.finished(record)
+            with ExitStack() as kept:
+                self._board.started(planned)
+                try:
+                    record = await self._trial(planned, kept)
+                finally:
+                    self._board.left()
+                self._board.finished(record)
             if self._stopping is not None:
                 self._stopping.see(record)
             self._check_spending()
@@ -188,21 +189,24 @@ class Runner:
         if self._stopping is not None:
             self._stopping.see(written)
 
-    async def _trial(self, planned: PlannedTrial) -> TrialRecord:
-        """One trial, run again as often as its status and the rules allow, graded and recorded."""
+    async def _trial(self, planned: PlannedTrial, kept: ExitStack) -> TrialRecord:
+        """One trial, run again as often as its status and the rules allow, graded and recorded.
+
+        ``kept`` removes what it leaves: that can wait until its record is written.
+        """
         attempts = list(self._earlier.get(planned.key, ()))
         retry = 0
         while True:
-            acted = self._let_in(planned.arm, await self._executor.act(planned))
-            try:
-                self._board.spent(acted.usage)
-                self._check_spending()
-                retry += 1
-                may = acted.again and runs_again(acted.status) and retry <= self._rules.retries
-                if not may or self._state != "finished":
-                    return await self._finish(planned, acted, attempts)
-            finally:
-                acted.release()
+            acted = await self._executor.act(planned)
+            kept.callback(acted.release)
+            acted = self._let_in(planned.arm, acted)
+            self._board.spent(acted.usage)
+            self._check_spending()
+            retry += 1
+            may = acted.again and runs_again(acted.status) and retry <= self._rules.retries
+            if not may or self._state != "finished":
+                return await self._finish(planned, acted, attempts)
+            kept.close()
             attempts.append(Attempt(acted.status, acted.error, acted.seconds, acted.usage))
             await asyncio.sleep(self._rules.wait(acted.status, retry))
 

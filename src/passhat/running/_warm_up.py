@@ -16,10 +16,12 @@ import msgspec
 
 from passhat.facts import Status, Task, Transcript, Usage
 from passhat.graders.judge import rehearse
+from passhat.isolation._snapshot import Snapshot
 from passhat.running._process_child import act, grade
 from passhat.running._process_orders import ActOrder, GradeOrder, SuiteAddress
 from passhat.trial import ModelAccess
 
+_ACT, _GRADE = (f"{function.__module__}:{function.__name__}" for function in (act, grade))
 _ROUNDS = 12  # the interpreter specialises code that has run eight times
 _SUITE = """
 from passhat import Suite, Task
@@ -45,27 +47,36 @@ class _Silent:
         """Nobody holds a clock."""
 
 
-def warm_up(place: str) -> None:
+def warm_up(place: str, snapshot: Snapshot) -> dict[str, Any]:
     """Try and grade a trial that does nothing, several times; leaves no module, path or variable behind.
 
-    It works in a directory in ``place``, which a later start of passhat removes if this process is killed meanwhile.
+    Returns what to tell each entry so that it does the same again; the suite for it stays in a directory in ``place``,
+    and in ``snapshot``, as a user's does.
     """
     modules, path, temporary = set(sys.modules), list(sys.path), tempfile.tempdir
+    folder = tempfile.mkdtemp(dir=place or None)
+    file = os.path.join(folder, "eval_warm.py")
+    with open(file, "w", encoding="utf-8") as suite:
+        suite.write(_SUITE)
+    snapshot.hold(file, _SUITE)
+    orders = _orders(SuiteAddress(file, "warm"), os.path.join(folder, "workspace"))
     try:
-        with tempfile.TemporaryDirectory(dir=place or None) as folder:
-            file = os.path.join(folder, "eval_warm.py")
-            with open(file, "w", encoding="utf-8") as suite:
-                suite.write(_SUITE)
-            for _ in range(_ROUNDS):
-                contextvars.Context().run(_once, SuiteAddress(file, "warm"), os.path.join(folder, "workspace"))
-                for name in [name for name in sys.modules if name not in modules and name.endswith("eval_warm")]:
-                    del sys.modules[name]
+        for _ in range(_ROUNDS):
+            contextvars.Context().run(_once, orders)
+            for name in [name for name in sys.modules if name not in modules and name.endswith("eval_warm")]:
+                del sys.modules[name]
         rehearse()  # where judges are asked, their clients are loaded
     finally:
         sys.path[:], tempfile.tempdir = path, temporary
+    return orders
 
 
-def _once(suite: SuiteAddress, workspace: str) -> None:
+def _once(orders: dict[str, Any]) -> None:
+    for entry, order in ((act, orders[_ACT]), (grade, orders[_GRADE])):
+        entry(msgspec.json.decode(msgspec.json.encode(order)), _Silent())
+
+
+def _orders(suite: SuiteAddress, workspace: str) -> dict[str, Any]:
     acting = ActOrder(
         suite=suite,
         arm="",
@@ -100,5 +111,4 @@ def _once(suite: SuiteAddress, workspace: str) -> None:
         template=None,
         before=None,
     )
-    for entry, order in ((act, acting), (grade, grading)):
-        entry(msgspec.json.decode(msgspec.json.encode(order)), _Silent())
+    return {_ACT: acting, _GRADE: grading}
