@@ -71,7 +71,7 @@ def no_internal_ids(trial: FinishedTrial) -> Grade:
 def model_keeps_ids(trial: FinishedTrial) -> Grade:
     """As above for what the model wrote, before the code that takes ids out: how often that code is needed."""
     last = trial.transcript.last_message
-    return _leaks(trial, "" if last is None else last.text)
+    return _leaks(trial, "" if last is None else last.said)
 
 
 @grader(name="at most 8 model calls", role="advisory", weight=0)

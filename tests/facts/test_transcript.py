@@ -24,6 +24,10 @@ def result(call_id: str, text: str, error: bool = False) -> Message:
     return Message("tool", text, call_id=call_id, error=error)
 
 
+def refused(text: str) -> ModelCall:
+    return msgspec.structs.replace(asked(0), reply=Message("assistant", refusal=text))
+
+
 def test_a_call_is_joined_to_its_result_by_id_and_the_first_result_wins() -> None:
     events = [
         asked(0, ToolCall("1", "find", {"a": 1}), ToolCall("2", "find", {"a": 2})),
@@ -123,6 +127,11 @@ def test_identical_conversations_have_one_fingerprint_whatever_their_times_and_i
     two = Transcript.of([asked(9, ToolCall("77", "a", {"x": 1}))])
     other = Transcript.of([asked(0, ToolCall("1", "a", {"x": 2}))])
     assert one.fingerprint() == two.fingerprint() != other.fingerprint()
+
+
+def test_what_was_refused_in_other_words_is_not_the_same_conversation() -> None:
+    one, two = (Transcript.of([refused(text)]).fingerprint() for text in ("No.", "I can't."))
+    assert one != two
     assert Transcript().fingerprint() == ""
 
 

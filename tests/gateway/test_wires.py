@@ -8,8 +8,9 @@ import anthropic
 import openai
 import pytest
 
-from passhat.facts import ModelCall, Usage
+from passhat.facts import ModelCall, Transcript, Usage
 from passhat.gateway import Chunking, Gateway, Script, Session
+from passhat.graders import trace
 from passhat.scripting import Reply, call, refuse, reply, say, structured, think
 
 TOOL = {"name": "look", "description": "Looks.", "parameters": {"type": "object", "properties": {"q": {}}}}
@@ -137,6 +138,18 @@ def test_given_usage_is_sent_and_metered(gateway: Gateway, wire: str) -> None:
     session = gateway.open(Script([REPLIES["usage"]]))
     assert ASKERS[wire](session, True)["tokens"] == (70, 9)
     assert session.usage() == Usage(1, 70, 0, 9, 4, 0.0)
+
+
+@pytest.mark.parametrize("wire", ASKERS)
+@pytest.mark.parametrize("stream", [False, True])
+def test_a_refusal_is_text_that_a_check_of_the_models_text_looks_at(gateway: Gateway, wire: str, stream: bool) -> None:
+    events: list[ModelCall] = []
+    ASKERS[wire](gateway.open(Script([refuse("Not for order 77.")]), sink=events.append), stream)
+    seen = Transcript(tuple(events))
+    assert trace.text_never("77")(seen).passed is False
+    assert trace.text_never("78")(seen).passed is True
+    assert seen.last_message is not None
+    assert seen.last_message.said == "Not for order 77."
 
 
 def test_tool_results_are_joined_to_calls_on_every_wire(gateway: Gateway) -> None:

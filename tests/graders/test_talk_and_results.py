@@ -3,7 +3,7 @@ from typing import Any
 
 import pytest
 
-from passhat.facts import Message, ModelCall, Task, Transcript
+from passhat.facts import Message, ModelCall, Task, ToolCall, Transcript
 from passhat.graders import GraderSetup, run_grader, trace
 from passhat.graders._check import Check
 from passhat.trial import FinishedTrial
@@ -66,6 +66,13 @@ def test_a_confirmation_may_be_followed_by_other_calls_and_taken_back(desk: Any)
     assert verdict(CONFIRMED, other) is False
 
 
+def test_a_refusal_may_ask_for_the_confirmation_too() -> None:
+    refusal = Message("assistant", refusal="I won't without your word. Refund 20?")
+    sent = (Message("user", "Refund A1"), refusal, Message("user", "yes"))
+    refund = Message("assistant", "", (ToolCall("c1", "refund", {}),))
+    assert verdict(CONFIRMED, Transcript((ModelCall(1, 0.1, "chat", "scripted", messages=sent, reply=refund),))) is True
+
+
 def test_each_call_needs_a_confirmation_of_its_own(desk: Any) -> None:
     desk.model("Refund A1?").user("yes").model("", "refund").results("ok")
     desk.model("Refunded. B2 as well?").user("yes please").model("", ("refund", {"order": "B2"})).results("ok").model(
@@ -122,8 +129,6 @@ def test_a_blocked_call_needs_no_confirmation_and_neither_does_none(talk: Any) -
 def test_a_confirmation_is_found_when_requests_send_their_news_only() -> None:
     def call(at: float, messages: tuple[Message, ...], reply: Message) -> ModelCall:
         return ModelCall(at, 0.1, "responses", "scripted", messages=messages, reply=reply)
-
-    from passhat.facts import ToolCall
 
     refund = Message("assistant", "", (ToolCall("c1", "refund", {}),))
     events = (

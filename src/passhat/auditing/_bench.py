@@ -96,7 +96,7 @@ class Bench:
         self.plays = 0
         self.graders = grader_names(suite.graders)
         judging = zip(self.graders, suite.graders, strict=True)
-        self.judges = frozenset(name for name, grader in judging if any(judges_in([grader])))  # simulated ones
+        self.judges = frozenset(name for name, grader in judging if tuple(judges_in([grader])))  # simulated
         self._trials = SingleTrials(suite, through, answers="nobody", seed=seed)
 
     @staticmethod
@@ -104,7 +104,7 @@ class Bench:
         """The graders that ask no model: a judge's opinion of a stand-in costs money and proves nothing."""
         if suite.judge_simulation is not None:
             return list(suite.graders)
-        return [grader for grader in suite.graders if not any(judges_in([grader]))]
+        return [grader for grader in suite.graders if not tuple(judges_in([grader]))]
 
     async def play(self, task: Task, agent: Agent, *, number: int = 0, twice: bool = False) -> Played:
         """One trial of ``task`` by ``agent``, graded, and graded a second time when asked."""

@@ -62,7 +62,7 @@ class Called:
             self.keys.add(key)
         if self._quiet:
             return
-        answer = event.error or (event.reply.text if event.reply else "")
+        answer = event.error or (event.reply.said if event.reply else "")
         wishes = [f"{wish.name}(…)" for wish in event.reply.tool_calls] if event.reply else []
         said = clean(" ".join([answer, *wishes]), 60)
         click.echo(f"{clean(key, 12)}  {event.wire}  {event.http_status}  {said}", err=True)

@@ -6,7 +6,7 @@ same records. Nothing in this package starts a process, opens a socket or knows 
 
 from passhat.facts._currencies import CURRENCY_CODES, CURRENCY_SIGNS
 from passhat.facts._durations import duration
-from passhat.facts._errors import AgentUnavailable, PasshatError, SimulatorError
+from passhat.facts._errors import AgentUnavailable, NoTruthValue, PasshatError, SimulatorError
 from passhat.facts._events import (
     AgentEvent,
     Author,
@@ -90,6 +90,7 @@ __all__ = [
     "MetricValue",
     "ModelCall",
     "ModelSource",
+    "NoTruthValue",
     "NotJSON",
     "OutputText",
     "PasshatError",

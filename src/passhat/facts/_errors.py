@@ -4,6 +4,7 @@ PasshatError
 ├── TaskError, NotJSON                 a task or a value that can't be used    (also ValueError)
 ├── AgentUnavailable                   nothing to test: the agent isn't there  (environment_error)
 ├── SimulatorError                     the simulated user broke its role       (simulator_error)
+├── NoTruthValue                       a check or grade used as True or False  (also TypeError)
 ├── passhat.suite.SuiteError           a suite, gate or selection              (also ValueError)
 ├── passhat.records.RecordError        a run directory or a table
 └── …                                  each room has its own below this one
@@ -26,3 +27,7 @@ class SimulatorError(PasshatError):
     """
 
     of_a_user = False
+
+
+class NoTruthValue(PasshatError, TypeError):
+    """A check or a grade was used as if it were True or False. An unknown grade is neither."""

@@ -42,6 +42,15 @@ class Message(msgspec.Struct, frozen=True, omit_defaults=True):
     refusal: str = ""
     parts: tuple[str, ...] = ()
 
+    @property
+    def said(self) -> str:
+        """What whoever gets the message reads: its text, and its refusal, which some wires keep apart.
+
+        >>> Message("assistant", refusal="I can't help with that.").said
+        "I can't help with that."
+        """
+        return "\n".join(text for text in (self.text, self.refusal) if text)
+
 
 class ToolOffer(msgspec.Struct, frozen=True, omit_defaults=True):
     """A tool that a request offered to the model; ``parameters`` is its JSON Schema."""

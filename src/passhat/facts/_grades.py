@@ -5,10 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from enum import StrEnum
-from typing import NamedTuple
+from typing import NamedTuple, NoReturn
 
 import msgspec
 
+from passhat.facts._errors import NoTruthValue
 from passhat.facts._judged import Judged
 from passhat.facts._status import Status
 
@@ -29,6 +30,8 @@ class Grade(msgspec.Struct, frozen=True, omit_defaults=True):
 
     >>> Grade(False, "refunds: expected [('A1', 20)], found []").score_value
     0.0
+
+    A grade is no truth value: write ``grade.passed is True``.
     """
 
     passed: bool | None
@@ -58,6 +61,14 @@ class Grade(msgspec.Struct, frozen=True, omit_defaults=True):
             raise ValueError(f"Grade(reason={self.reason!r}): must be text")
         if not (math.isfinite(self.weight) and self.weight >= 0):
             raise ValueError(f"Grade(weight={self.weight!r}): must be a finite number, 0 or more")
+
+    def __bool__(self) -> NoReturn:
+        """Raises `NoTruthValue`: an unknown grade is no pass, and ``not grade`` mustn't make it a failure either."""
+        said = self.error or self.reason
+        raise NoTruthValue(
+            f"a grade is no truth value (this one: passed={self.passed}{f', {said[:200]!r}' if said else ''}): "
+            "say grade.passed is True, or in a test check.verify(x) in place of assert check(x)"
+        )
 
     @property
     def rubric(self) -> str:

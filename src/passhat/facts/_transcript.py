@@ -138,9 +138,9 @@ class Transcript(msgspec.Struct, frozen=True, omit_defaults=True):
 
     @property
     def last_message(self) -> Message | None:
-        """The last answer of the model that has text; None when there is none."""
+        """The last answer of the model that says something, be it a refusal; None when there is none."""
         for call in reversed(self.replies):
-            if call.reply is not None and call.reply.text.strip():
+            if call.reply is not None and call.reply.said.strip():
                 return call.reply
         return None
 
@@ -168,7 +168,7 @@ class Transcript(msgspec.Struct, frozen=True, omit_defaults=True):
         for event in self.events:
             if isinstance(event, ModelCall):
                 wishes = [(w.name, w.arguments) for w in event.reply.tool_calls] if event.reply else []
-                said.append([event.reply.text if event.reply else event.error, wishes])
+                said.append([event.reply.said if event.reply else event.error, wishes])
             elif isinstance(event, ToolRun):
                 said.append([event.name, event.arguments, event.error])
         text = json.dumps(said, sort_keys=True, default=str)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import copy
 import inspect
-from typing import Any, Self
+from typing import Any, NoReturn, Self
 
-from passhat.facts import Grade, Role, Task
+from passhat.facts import Grade, NoTruthValue, Role, Task
 from passhat.graders._names import checked_name, checked_threshold, checked_weight, role_of
 from passhat.graders._run import run_grader
 from passhat.trial import FinishedTrial
@@ -74,6 +74,12 @@ class Check:
         elif grade.passed is None:
             said = f"unknown, which is no pass: {grade.reason}"
         raise AssertionError(f"{grade.name}: {said or 'failed'}{_what_happened(trial)}")
+
+    def __bool__(self) -> NoReturn:
+        """Raises `NoTruthValue`: a check that nobody asked says nothing of what happened."""
+        raise NoTruthValue(
+            f"the check {self.name!r} was asked of nothing: write check.verify(x), such as .verify(faux)"
+        )
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.name!r}>"

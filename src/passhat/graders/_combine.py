@@ -64,7 +64,7 @@ class AllOf(Combined):
         score = mean(grades)
         if any(grade.passed is False for grade in grades):
             return Grade(False, score=score)
-        return undecided(grades, score) or Grade(True, score=score)
+        return undecided(grades, score, Grade(True, score=score))
 
 
 def all_of(*graders: Any, name: str | None = None) -> AllOf:
@@ -89,8 +89,8 @@ class AnyOf(Combined):
         if any(grade.role is Role.CRITICAL and grade.passed is False for grade in grades):
             return Grade(False, score=0.0)
         if any(grade.passed for grade in grades):
-            return undecided([g for g in grades if g.role is Role.CRITICAL], score) or Grade(True, score=score)
-        return undecided(grades, score) or Grade(False, score=score)
+            return undecided([g for g in grades if g.role is Role.CRITICAL], score, Grade(True, score=score))
+        return undecided(grades, score, Grade(False, score=score))
 
 
 def any_of(*graders: Any, name: str | None = None) -> AnyOf:
@@ -128,9 +128,9 @@ class Weighted(Combined):
         if known + unknown < bar:
             return Grade(False, score=min(known, 1.0))
         if known >= bar:
-            open_ = undecided([grade for grade in grades if grade.role is Role.CRITICAL], None)
-            return open_ or Grade(True, score=min(known, 1.0))
-        return undecided([grade for grade in grades if grade.score_value is None], None) or Grade(None)
+            critical = [grade for grade in grades if grade.role is Role.CRITICAL]
+            return undecided(critical, None, Grade(True, score=min(known, 1.0)))
+        return undecided([grade for grade in grades if grade.score_value is None], None, Grade(None))
 
 
 def weighted(
@@ -195,12 +195,12 @@ def mean(grades: Sequence[Grade]) -> float | None:
     return math.fsum(value * weight for value, weight in known) / total if total > 0 else None
 
 
-def undecided(grades: Sequence[Grade], score: float | None) -> Grade | None:
-    """An open grade when a part erred (with its error) or is unknown; None when all parts are known."""
+def undecided(grades: Sequence[Grade], score: float | None, known: Grade) -> Grade:
+    """An open grade when a part erred (with its error) or is unknown; ``known`` when all parts are known."""
     for grade in grades:
         if grade.error is not None:
             return Grade(None, score=score, error=f"{grade.name}: {grade.error}")
-    return Grade(None, score=score) if any(grade.passed is None for grade in grades) else None
+    return Grade(None, score=score) if any(grade.passed is None for grade in grades) else known
 
 
 def told(grade: Grade) -> str:

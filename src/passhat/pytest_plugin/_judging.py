@@ -103,7 +103,7 @@ def _graded(
     from passhat.graders.judge import judges_in
 
     for judge, name in zip(judges, grader_names(judges), strict=True):
-        if why and any(judges_in([judge])):
+        if why and tuple(judges_in([judge])):
             grade = Grade(None, error=why, name=name)
         else:
             with contextlib.ExitStack() as closing:

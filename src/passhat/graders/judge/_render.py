@@ -48,8 +48,8 @@ def _call(call: ModelCall, known: Sequence[Message]) -> Iterator[str]:
     if call.reply is None:
         yield f"[seen] the model's provider failed: {call.error or call.http_status}"
         return
-    said = "\n".join(text for text in (call.reply.text, call.reply.refusal) if text.strip())
-    if said or not call.reply.tool_calls:
+    said = call.reply.said
+    if said.strip() or not call.reply.tool_calls:
         yield f"[seen] the model says: {said}"
     for wish in call.reply.tool_calls:
         yield f"[seen] the model calls {wish.name}({_data(wish.arguments)})"
@@ -71,7 +71,7 @@ def _message(message: Message) -> str:
         return f"the tool's {'error' if message.error else 'result'}{name}: {message.text}"
     calls = "".join(f"\n   calls {wish.name}({_data(wish.arguments)})" for wish in message.tool_calls)
     parts = "".join(f" {part}" for part in message.parts)
-    return f"{message.role}: {message.text}{parts}{calls}"
+    return f"{message.role}: {message.said}{parts}{calls}"
 
 
 def _run(run: ToolRun) -> str:

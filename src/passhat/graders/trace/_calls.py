@@ -44,7 +44,7 @@ class Called(TraceCheck):
         self.name = f"called {tool}"
 
     def _judge(self, transcript: Transcript, trial: Any) -> Grade:
-        if grade := self.unseen(transcript):
+        if (grade := self.unseen(transcript)) is not None:
             return grade
         named = [use for use in transcript.tool_calls if use.name == self.tool]
         alike = [use for use in named if fits(self.arguments, use.arguments)]
@@ -126,7 +126,7 @@ class Never(TraceCheck):
         if bad:
             args = "" if self.arguments is None else f" with {said(self.arguments)}"
             return self.failed(f"forbidden{args}: {several(bad)}")
-        if grade := self.unseen(transcript):
+        if (grade := self.unseen(transcript)) is not None:
             return grade
         if open_:
             return self.unknown(
@@ -186,7 +186,7 @@ class Only(TraceCheck):
         bad, open_ = happened(others, self.evidence, self.recorded)
         if bad:
             return self.failed(f"outside the allow-list ({', '.join(self.tools) or 'empty'}): {several(bad)}")
-        if grade := self.unseen(transcript):
+        if (grade := self.unseen(transcript)) is not None:
             return grade
         if open_:
             return self.unknown(f"outside the allow-list, and nothing tells whether it ran: {several(open_)}")
@@ -233,7 +233,7 @@ class Calls(TraceCheck):
 
     def _judge(self, transcript: Transcript, trial: Any) -> Grade:
         wishes = [_wish(item) for item in expected_of(self.expect, getattr(trial, "task", None))]
-        if grade := self.unseen(transcript):
+        if (grade := self.unseen(transcript)) is not None:
             return grade
         uses = [use for use in transcript.tool_calls if holds(use, self.evidence, self.recorded) is not False]
         sure = [use for use in uses if holds(use, self.evidence, self.recorded)]

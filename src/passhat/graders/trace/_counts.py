@@ -39,7 +39,7 @@ class Counts(TraceCheck):
         self.name = f"{word} {', '.join(parts)}{f' of {of}' if of else ''}"
 
     def _judge(self, transcript: Transcript, trial: Any) -> Grade:
-        if grade := self.unseen(transcript):
+        if (grade := self.unseen(transcript)) is not None:
             return grade
         problems: list[str] = []
         unknown: list[str] = []

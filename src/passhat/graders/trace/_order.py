@@ -53,7 +53,7 @@ class Before(TraceCheck):
                 return self.failed(self._why(transcript, firsts, then))
             if answer is not True:
                 open_.append(then)
-        if not thens and (grade := self.unseen(transcript)):
+        if not thens and (grade := self.unseen(transcript)) is not None:
             return grade
         if open_:
             return self.unknown(f"nothing tells whether {self.first} was {self.evidence} before {several(open_)}")
@@ -179,7 +179,7 @@ class After(TraceCheck):
             args = "" if self.later_arguments is None else f" with {said(self.later_arguments)}"
             only = f"; requested only: {several(following)}" if following else ""
             return self.failed(f"no {self.later}{args} was {self.evidence} after {told(first)}{only}")
-        if not firsts and (grade := self.unseen(transcript)):
+        if not firsts and (grade := self.unseen(transcript)) is not None:
             return grade
         if open_:
             return self.unknown(f"nothing tells whether {self.later} was {self.evidence} after {several(open_)}")
@@ -220,7 +220,7 @@ def returned_at(transcript: Transcript, use: ToolUse) -> float:
         return float("inf")
     asked = transcript.replies[use.turn]
     for call in transcript.model_calls:
-        if call.at > asked.at and any(m.role == "tool" and m.call_id == use.requested.id for m in call.messages):
+        if call.at > asked.at and any(message is use.returned for message in call.messages):
             return call.at
     return float("inf")
 

@@ -25,7 +25,7 @@ class NoResultIgnored(TraceCheck):
         self.name = "no result ignored"
 
     def _judge(self, transcript: Transcript, trial: Any) -> Grade:
-        if grade := self.unseen(transcript):
+        if (grade := self.unseen(transcript)) is not None:
             return grade
         pending = [use for use in transcript.tool_calls if use.requested is not None and use.returned is None]
         last = self._last_asked(transcript)
@@ -78,7 +78,7 @@ class ReturnedError(TraceCheck):
         uses = [use for use in transcript.tool_calls if use.name == self.tool and fits(self.arguments, use.arguments)]
         if any(self._failed(use) for use in uses):
             return self.passed(transcript)
-        if grade := self.unseen(transcript):
+        if (grade := self.unseen(transcript)) is not None:
             return grade
         if transcript.truncated:
             return self.unknown(f"no error seen, but the transcript is cut ({transcript.truncated})")

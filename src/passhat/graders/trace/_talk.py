@@ -6,11 +6,12 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from passhat.facts import AgentEvent, Grade, Message, ToolUse, Transcript
+from passhat.facts import AgentEvent, Grade, ToolUse, Transcript
 from passhat.graders._compare import few
 from passhat.graders._names import GraderSetup
 from passhat.graders.trace._arguments import fits
 from passhat.graders.trace._evidence import TraceCheck, checked_names, told, unknown_tools, unoffered
+from passhat.graders.trace._spoken import spoken
 
 YES = re.compile(
     r"\b(yes|yep|yeah|confirm|confirmed|go ahead|please do|proceed|correct|that's right|sure|ok|okay|agreed)\b", re.I
@@ -47,7 +48,7 @@ class Confirmed(TraceCheck):
                 words = self._last_word(transcript, use)
                 return self.failed(f"{told(use)} came without the user's confirmation; {words}")
             since = use.at
-        if grade := self.unseen(transcript):
+        if (grade := self.unseen(transcript)) is not None:
             return grade
         if not uses and not self.unoffered_ok and (missing := unoffered(transcript, [self.tool])):
             return unknown_tools(transcript, missing, self._label)
@@ -62,7 +63,7 @@ class Confirmed(TraceCheck):
         agreed = False
         asked = False
         for at, message in spoken(transcript, use.turn if use.requested is not None else None, use.at):
-            if message.role == "assistant" and message.text.strip():
+            if message.role == "assistant" and message.said.strip():
                 asked = True
             elif message.role == "user" and asked and at > since:
                 if self._is_yes(message.text):
@@ -122,7 +123,7 @@ class TextNever(TraceCheck):
         if self.where in ("all", "replies"):
             for turn in transcript.turns:
                 looked = True
-                found += self._hits(f"turn {turn.index + 1}", turn.call.reply.text if turn.call.reply else "")
+                found += self._hits(f"turn {turn.index + 1}", turn.call.reply.said if turn.call.reply else "")
         output = getattr(trial, "output", None)
         if self.where in ("all", "output") and output is not None:
             looked = True
@@ -151,8 +152,9 @@ def text_never(
 ) -> TextNever:
     """No answer of the model and no text in the output contains the pattern: internal ids, other customers' names.
 
-    ``ignoring`` is taken out first (`TEMPLATES` are ``{{…}}``); ``where`` is "all", "replies" or "output". Arguments of
-    tool calls and the model's thinking are no text for the user and aren't looked at.
+    A refusal is text that the user reads, like any other. ``ignoring`` is taken out first (`TEMPLATES` are ``{{…}}``);
+    ``where`` is "all", "replies" or "output". Arguments of tool calls and the model's thinking are no text for the user
+    and aren't looked at.
 
     >>> from passhat.facts import ToolRun, Transcript
     >>> from passhat.graders import trace
@@ -225,24 +227,6 @@ def canonical_stop(reason: str) -> str:
     return _STOPS.get(reason, reason)
 
 
-def spoken(transcript: Transcript, turn: int | None, until: float) -> Iterator[tuple[float, Message]]:
-    """The conversation as it was before an answer of the model, oldest first, each message with when it was first sent.
-
-    A request that carries the whole history replaces what earlier ones said; one that sends its news only adds to it.
-    """
-    history: list[tuple[float, Message]] = []
-    for call in transcript.model_calls:
-        if call.at > until or (turn is not None and call.at > transcript.replies[turn].at):
-            break
-        known = {(message.role, message.text): at for at, message in reversed(history)}
-        sent = [(known.get((message.role, message.text), call.at), message) for message in call.messages]
-        whole = bool(history) and bool(sent) and _key(sent[0][1]) == _key(history[0][1])
-        history = sent if whole or not history else history + sent
-        if call.reply is not None and not (turn is not None and call is transcript.replies[turn]):
-            history.append((call.at + call.seconds, call.reply))
-    return iter(history)
-
-
 def strings(value: Any) -> Iterator[str]:
     """All text in a JSON-like value, keys left out."""
     if isinstance(value, str):
@@ -253,10 +237,6 @@ def strings(value: Any) -> Iterator[str]:
     elif isinstance(value, list | tuple | set | frozenset):
         for item in value:
             yield from strings(item)
-
-
-def _key(message: Message) -> tuple[str, str]:
-    return message.role, message.text
 
 
 def _decided(use: ToolUse) -> float:
