@@ -21,6 +21,7 @@ from passhat.graders.trace._evidence import (
     unknown_tools,
     unoffered,
 )
+from passhat.graders.trace._keys import OR_SAY, misnamed, never_had
 
 
 class Called(TraceCheck):
@@ -58,6 +59,9 @@ class Called(TraceCheck):
             return self.unknown(f"nothing tells whether it ran ({several(open_)}); record runs with @passhat.tool")
         if transcript.truncated:
             return self.unknown(f"not seen, but the transcript is cut ({transcript.truncated})")
+        wrong = None if alike else misnamed(transcript, [self.tool], self.arguments, self._label)
+        if wrong is not None:
+            return wrong
         return self.failed(
             f"{self._wish()}, {self.evidence} {len(sure)} times{self._instead(transcript, named, alike)}"
         )
@@ -136,7 +140,10 @@ class Never(TraceCheck):
         missing = unoffered(transcript, self.tools)
         if missing and not self.unoffered_ok:
             return unknown_tools(transcript, missing, self._label)
-        return self.passed(transcript, absence=True)
+        wrong = misnamed(transcript, self.tools, self.arguments, self._label, OR_SAY)
+        if wrong is not None and not self.unoffered_ok:
+            return wrong
+        return self.passed(transcript, absence=True, remark=never_had(transcript, self.tools, self.arguments))
 
 
 def never(
@@ -249,6 +256,9 @@ class Calls(TraceCheck):
             return self.passed(transcript, absence=not self.extras)
         if missing and transcript.truncated:
             return self.unknown(f"not seen, but the transcript is cut ({transcript.truncated})")
+        for name, args in missing:
+            if (wrong := misnamed(transcript, [name], args, self._label)) is not None:
+                return wrong
         order = " (in this order)" if self.ordered else ""
         seen = f"\nseen: {several(sure)}" if sure else "\nno tool was called"
         return self.failed(f"{'; '.join(problems[:8])}{order}{seen}", score=min(score, 1.0 if missing else 0.0))

@@ -42,11 +42,11 @@ class TraceCheck(Check):
         author = AUTHORS.get(self.evidence)
         return f"{self.evidence} ({author})" if author else self.evidence
 
-    def passed(self, transcript: Transcript, *, absence: bool = False) -> Grade:
+    def passed(self, transcript: Transcript, *, absence: bool = False, remark: str = "") -> Grade:
         """A pass; one that rests on the absence of something is unknown in a cut transcript."""
         if absence and transcript.truncated:
             return self.unknown(f"the transcript is cut ({transcript.truncated}): what is missing may have happened")
-        return Grade(True, evidence=self._label)
+        return Grade(True, remark, evidence=self._label)
 
     def failed(self, reason: str, *, score: float | None = None) -> Grade:
         """A failure with its reason."""

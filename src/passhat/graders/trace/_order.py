@@ -19,6 +19,7 @@ from passhat.graders.trace._evidence import (
     unknown_tools,
     unoffered,
 )
+from passhat.graders.trace._keys import OR_SAY, misnamed, never_had
 
 
 class Before(TraceCheck):
@@ -58,7 +59,15 @@ class Before(TraceCheck):
         if open_:
             return self.unknown(f"nothing tells whether {self.first} was {self.evidence} before {several(open_)}")
         missing = [] if thens or self.unoffered_ok else unoffered(transcript, [self.first, self.then])
-        return unknown_tools(transcript, missing, self._label) if missing else self.passed(transcript, absence=True)
+        if missing:
+            return unknown_tools(transcript, missing, self._label)
+        remark = ""
+        if not thens:
+            sides = (self.then, self.then_arguments), (self.first, self.first_arguments)
+            wrong, remark = vacuous(transcript, sides, self._label)
+            if wrong is not None and not self.unoffered_ok:
+                return wrong
+        return self.passed(transcript, absence=True, remark=remark)
 
     def _preceded(self, transcript: Transcript, firsts: Sequence[ToolUse], then: ToolUse) -> bool | None:
         """Whether some first call was complete before ``then``; None when nothing tells."""
@@ -184,9 +193,15 @@ class After(TraceCheck):
         if open_:
             return self.unknown(f"nothing tells whether {self.later} was {self.evidence} after {several(open_)}")
         missing = [] if firsts or self.unoffered_ok else unoffered(transcript, [self.later, self.first])
-        return (
-            unknown_tools(transcript, missing, self._label) if missing else self.passed(transcript, absence=not firsts)
-        )
+        if missing:
+            return unknown_tools(transcript, missing, self._label)
+        remark = ""
+        if not firsts:
+            sides = (self.first, self.first_arguments), (self.later, self.later_arguments)
+            wrong, remark = vacuous(transcript, sides, self._label)
+            if wrong is not None and not self.unoffered_ok:
+                return wrong
+        return self.passed(transcript, absence=not firsts, remark=remark)
 
 
 def after(
@@ -212,6 +227,13 @@ def after(
     True
     """
     return After(later, first, (later_arguments, first_arguments), evidence, recorded, unoffered_ok, unseen_ok)
+
+
+def vacuous(transcript: Transcript, sides: Sequence[tuple[str, Any]], label: str) -> tuple[Grade | None, str]:
+    """Why a check that found none of the calls it is about may say nothing: an error, and a remark."""
+    wrong = (misnamed(transcript, [tool], arguments, label, OR_SAY) for tool, arguments in sides)
+    remarks = (never_had(transcript, [tool], arguments) for tool, arguments in sides)
+    return next((each for each in wrong if each is not None), None), "; ".join(filter(None, remarks))
 
 
 def returned_at(transcript: Transcript, use: ToolUse) -> float:

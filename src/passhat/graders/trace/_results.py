@@ -8,9 +8,10 @@ from typing import Any
 
 from passhat.facts import AgentEvent, Grade, ToolRun, ToolUse, Transcript
 from passhat.graders._compare import short
-from passhat.graders.trace._arguments import fits
+from passhat.graders.trace._arguments import fits, said
 from passhat.graders.trace._errors import ended_in_error, result_text
 from passhat.graders.trace._evidence import TraceCheck, checked_names, several, told, unknown_tools, unoffered
+from passhat.graders.trace._keys import misnamed
 from passhat.graders.trace._talk import _compiled
 
 
@@ -86,10 +87,14 @@ class ReturnedError(TraceCheck):
         if pending:
             return self.unknown(f"nothing tells what became of {several(pending)}")
         if not uses:
-            return self.failed(f"{self.tool} was never called")
+            wrong = misnamed(transcript, [self.tool], self.arguments, self._label)
+            return wrong if wrong is not None else self.failed(f"{self.tool} was never called{self._with()}")
         results = "; ".join(f"{told(use)} → {short(result_text(use), 100)}" for use in uses[:5])
         like = "" if self.pattern is None else f" like /{self.pattern.pattern}/"
         return self.failed(f"no error{like}: {results}")
+
+    def _with(self) -> str:
+        return "" if self.arguments is None else f" with {said(self.arguments)}"
 
     def _failed(self, use: ToolUse) -> bool:
         if self.pattern is not None:

@@ -1,0 +1,117 @@
+"""Names of arguments that a tool doesn't have: a check that waits for one would pass, or fail, whatever happens."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from passhat.facts import Grade, Transcript, plural
+from passhat.graders.trace._arguments import whole
+
+_REFERENCES = 20  # that lead on to another one; more is a circle
+OR_SAY = ", or say unoffered_ok=True"
+
+
+class Strange(NamedTuple):
+    """A name that isn't there, and those that are."""
+
+    name: str
+    known: tuple[str, ...]
+
+
+def misnamed(transcript: Transcript, tools: Sequence[str], wanted: Any, label: str, way_out: str = "") -> Grade | None:
+    """The error of a check that waits for arguments which no schema of these tools has and no call of them had.
+
+    That is known only where each request that offered one of the tools told its ``properties``, and none allows others
+    by ``additionalProperties``; a schema that says nothing of others is taken as complete. None when there are none.
+    """
+    offers = [offer for call in transcript.model_calls for offer in call.tools if offer.name in tools]
+    schemas: list[Any] = []
+    for offer in offers:
+        if offer.parameters not in schemas:
+            schemas.append(offer.parameters)
+    found = [use.arguments for use in transcript.tool_calls if use.name in tools]
+    strange = list(_strange(wanted, [(schema, schema) for schema in schemas], found, ""))
+    if not strange:
+        return None
+    names = ", ".join(repr(each.name) for each in strange)
+    error = (
+        f"{plural(len(strange), 'unknown argument', 'unknown arguments')} {names} of {' or '.join(tools)}: no request "
+        f"offered it (offered: {', '.join(strange[0].known) or 'none'}); correct the name{way_out}"
+    )
+    return Grade(None, error=error, evidence=label)
+
+
+def never_had(transcript: Transcript, tools: Sequence[str], wanted: Any) -> str:
+    """A word on arguments that are wanted and that no call of the tools had; empty when there is nothing to say."""
+    found = [use.arguments for use in transcript.tool_calls if use.name in tools and isinstance(use.arguments, Mapping)]
+    had = {key for arguments in found for key in arguments}
+    names = [key for key in _fields(wanted) if key not in had] if found else []
+    if not names:
+        return ""
+    return f"no call of {' or '.join(tools)} had {', '.join(map(repr, names))} (they had: {_listed(had)})"
+
+
+def _fields(wanted: Any) -> Mapping[str, Any]:
+    value = wanted.value if isinstance(wanted, whole) else wanted
+    return value if isinstance(value, Mapping) else {}
+
+
+def _strange(wanted: Any, places: list[tuple[Any, Any]], found: list[Any], path: str) -> Iterator[Strange]:
+    known = _properties(places)
+    if known is None:
+        return
+    for key, wish in _fields(wanted).items():
+        values = [value[key] for value in found if isinstance(value, Mapping) and key in value]
+        if key in known:
+            yield from _strange(wish, known[key], values, f"{path}{key}.")
+        elif not values:
+            yield Strange(f"{path}{key}", tuple(sorted(known)))
+
+
+def _properties(places: Sequence[tuple[Any, Any]]) -> dict[str, list[tuple[Any, Any]]] | None:
+    """The fields of an object by all of its schemas, each with the schemas of its value; None when others may be."""
+    fields: dict[str, list[tuple[Any, Any]]] = {}
+    objects = [each for schema, root in places for each in _objects(schema, root, _REFERENCES)]
+    for schema, root in objects:
+        properties = schema.get("properties")
+        closed = schema.get("additionalProperties", False) is False and "patternProperties" not in schema
+        if not closed or not isinstance(properties, Mapping):
+            return None
+        for key, value in properties.items():
+            fields.setdefault(key, []).append((value, root))
+    return fields if objects else None
+
+
+def _objects(schema: Any, root: Any, left: int) -> Iterator[tuple[Mapping[str, Any], Any]]:
+    """The schemas that an object may have to meet, through local references and alternatives."""
+    if not isinstance(schema, Mapping) or left <= 0:
+        yield {}, root
+        return
+    parts = [part for word in ("anyOf", "oneOf", "allOf") for part in _parts(schema.get(word))]
+    reference = schema.get("$ref")
+    if reference is not None:
+        parts.append(_resolved(reference, root))
+    for part in parts:
+        if not (isinstance(part, Mapping) and part.get("type") in ("null", "string", "number", "integer", "boolean")):
+            yield from _objects(part, root, left - 1)
+    if "properties" in schema or not parts:
+        yield schema, root
+
+
+def _parts(value: Any) -> Sequence[Any]:
+    return value if isinstance(value, list | tuple) else ()
+
+
+def _resolved(reference: Any, root: Any) -> Any:
+    if not isinstance(reference, str) or not reference.startswith("#/"):
+        return None
+    place = root
+    for step in reference[2:].split("/"):
+        name = step.replace("~1", "/").replace("~0", "~")
+        place = place.get(name) if isinstance(place, Mapping) else None
+    return place
+
+
+def _listed(names: set[str]) -> str:
+    return ", ".join(sorted(map(str, names))) or "none"
