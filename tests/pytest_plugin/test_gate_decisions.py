@@ -23,7 +23,7 @@ def verdict(passed: int) -> str:
         good = number <= passed
         part = Part("t.py::test_x", number, "call", "passed" if good else "failed", own=good, rule=BAR, gate=BAR)
         trials.append(TrialParts("t.py::test_x", number, [part]))
-    return dict(decide_case("t.py::test_x", trials, None, "live").properties)["verdict"]
+    return dict(decide_case(trials, None, "live").properties)["verdict"]
 
 
 def shares(rate: float) -> dict[str, float]:
@@ -50,7 +50,7 @@ def test_one_policy_decides_on_what_is_undecided(undecided: str | None, outcome:
     assert verdict(54) == "undecided"
     part = Part("c", 1, "call", "passed", rule="pass@1 >= 0.4", gate="pass@1 >= 0.4")
     trials = [TrialParts("c", 1, [part]), TrialParts("c", 2, [part])]
-    assert decide_case("c", trials, undecided, "live").outcome == outcome
+    assert decide_case(trials, undecided, "live").outcome == outcome
 
 
 def test_what_judges_spent_is_on_the_record_and_apart_from_the_agent() -> None:

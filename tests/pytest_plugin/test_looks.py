@@ -82,7 +82,7 @@ def test_the_same_counts_prove_less_at_a_later_look(looks: int, verdict: str) ->
     for number in range(1, 6):
         part = Part("c", number, "call", "passed", rule=gate, gate=gate)
         trials.append(TrialParts("c", number, [part]))
-    decided = decide_case("c", trials, None, "live", looks)
+    decided = decide_case(trials, None, "live", looks)
     assert dict(decided.properties)["verdict"] == verdict
 
 
@@ -97,4 +97,4 @@ def test_an_undecided_gate_says_how_many_trials_would_do(passed: int, n: int, ne
         good = number <= passed
         part = Part("c", number, "call", "passed" if good else "failed", own=good, rule=gate, gate=gate)
         trials.append(TrialParts("c", number, [part]))
-    assert needed in decide_case("c", trials, None, "live").text
+    assert needed in decide_case(trials, None, "live").text

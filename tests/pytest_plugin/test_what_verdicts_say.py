@@ -34,7 +34,7 @@ def decided(*kinds: str, rule: str = "every trial", text: str = "") -> CaseVerdi
         shown = "" if kind == "passed" else text.replace("N", str(number))
         part = Part("c", number, "call", kind, shown, text=shown, rule=rule)  # type: ignore[arg-type]
         trials.append(TrialParts("c", number, [part]))
-    return decide_case("c", trials, None, "live")
+    return decide_case(trials, None, "live")
 
 
 def test_without_a_gate_missing_trials_leave_it_incomplete_unless_one_failed() -> None:

@@ -65,6 +65,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", _MARK)
+    for name, plugin in config.pluginmanager.list_name_plugin():
+        if plugin is None and name.startswith("passhat-"):
+            raise pytest.UsageError(
+                f"-p no:{name} leaves out a part of passhat without which trials would have no verdict; -p no:passhat "
+                "leaves out all of it"
+            )
     asked = (config.getoption("passhat_trials"), config.getoption("passhat_model"))
     if asked != (None, None) or config.getini("passhat_env"):
         from passhat.pytest_plugin._start import start

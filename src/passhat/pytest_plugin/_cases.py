@@ -17,6 +17,7 @@ from passhat.pytest_plugin._asking import is_suite
 from passhat.pytest_plugin._items import Case, ItemTrial
 from passhat.pytest_plugin._keys import CASE, MARKS, TRIAL, TRIALS
 from passhat.pytest_plugin._marks import TrialsMark, read
+from passhat.pytest_plugin._refusing import COSTS
 
 PARAMETER = "_passhat_trial"
 VERDICT = 0
@@ -218,12 +219,8 @@ def _skip_what_costs(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Trials on a live model don't run unless somebody asked for them."""
     if config.getoption("passhat_trials") is not None or config.getoption("passhat_model") is not None:
         return
-    reason = (
-        "a real model costs money: say --model PROVIDER/NAME, or --trials N for the model that the agent itself asks "
-        "for; mark the test simulated=True if no model is real"
-    )
     for item in items:
         trial = item.stash.get(TRIAL, None)
         case: Case | None = item.stash.get(CASE, None) if trial is None else trial.case
         if case is not None and not case.mark.simulated and "faux" not in getattr(item, "fixturenames", ()):
-            item.add_marker(pytest.mark.skip(reason=reason))
+            item.add_marker(pytest.mark.skip(reason=COSTS))

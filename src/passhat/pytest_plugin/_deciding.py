@@ -2,63 +2,28 @@
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Iterable, Sequence
 from typing import Any
 
 import msgspec
 import pytest
-from _pytest._code.code import ReprFileLocation, TerminalRepr
-from _pytest._io import TerminalWriter
 
 from passhat.facts import ModelSource, TaskGate
+from passhat.pytest_plugin._case_parts import CaseParts
 from passhat.pytest_plugin._cases import case_of, without_group
+from passhat.pytest_plugin._closing import write_closing
+from passhat.pytest_plugin._items import Case
+from passhat.pytest_plugin._keys import CASE
 from passhat.pytest_plugin._looks import Looks, describe_session
 from passhat.pytest_plugin._outline import Outline, places_of
 from passhat.pytest_plugin._parts import FAILURES, Part
 from passhat.pytest_plugin._recording import Recording
 from passhat.pytest_plugin._trial_parts import TrialParts
-from passhat.pytest_plugin._verdict import CaseVerdict, decide_case, load_ahead
+from passhat.pytest_plugin._verdict import CaseVerdict, cut_short, decide_case, load_ahead
+from passhat.pytest_plugin._verdict_reports import verdict_reports
 
-_LISTED = 50  # from here on only cases that did not pass are listed
-
-
-class _Case:
-    """What has arrived of one case."""
-
-    def __init__(self, name: str) -> None:
-        self.name = name
-        self.expected: dict[str, int] = {}  # the numbers of its trials, by node id
-        self.finished: set[int] = set()
-        self.trials: dict[int, TrialParts] = {}
-        self.location: tuple[str, int | None, str] = (name.partition("::")[0], None, name)
-
-    def take(self, part: Part) -> None:
-        trial = self.trials.get(part.number)
-        if trial is None:
-            trial = self.trials[part.number] = TrialParts(self.name, part.number)
-        trial.take(part)
-
-    @property
-    def over(self) -> bool:
-        return len(self.finished) == len(self.expected)
-
-
-class VerdictText(TerminalRepr):
-    """A failed verdict as the terminal and JUnit show it."""
-
-    def __init__(self, headline: str, text: str, path: str, line: int) -> None:
-        self.reprcrash = ReprFileLocation(path, line, headline)
-        self._text = text
-
-    def toterminal(self, tw: TerminalWriter) -> None:
-        headline, _, rest = self._text.partition("\n")
-        tw.line(headline, red=True, bold=True)
-        tw.line(rest)
-        tw.line(f"\n{self.reprcrash.path}:{self.reprcrash.lineno}")
-
-    def __str__(self) -> str:
-        return self._text
+_ENDED_BY_ITSELF = (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED, pytest.ExitCode.NO_TESTS_COLLECTED)
+_GREEN = (pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED)  # what some CI systems let through
 
 
 class Deciding:
@@ -67,24 +32,43 @@ class Deciding:
     def __init__(self, config: pytest.Config, session: pytest.Session, ids: Iterable[str]) -> None:
         self._config = config
         self._session = session
-        self.cases: dict[str, _Case] = {}
+        self.cases: dict[str, CaseParts] = {}
+        self._without_verdict: dict[str, CaseParts] = {}  # trials asked for by name, or those of a case that was cut
+        self._trials: dict[str, CaseParts] = {}  # by node id
         self._verdicts: dict[str, CaseVerdict] = {}
+        self._deaths = 0  # of workers
+        self._exit: str | None = None  # what pytest.exit said
+        self._cut = False  # whether a case was called off at the session's end
         manifest = describe_session(config)
         self._looks = Looks(config, manifest)
-        known = {without_group(name) for name in ids}
-        self._trials: dict[str, _Case] = {}  # by node id
-        for name in ids:
-            found = case_of(name)
-            if found is not None and found[0] in known:
-                case = self.cases.get(found[0])
-                if case is None:
-                    case = self.cases[found[0]] = _Case(found[0])
-                case.expected[name] = found[1]
-                self._trials[name] = case
-        sizes = {name: len(case.expected) for name, case in self.cases.items()}
-        self._recording = Recording(config, manifest, Outline(sizes, places_of(getattr(session, "items", ()))))
+        self._expect(ids)
+        items = getattr(session, "items", ())
+        self._declared: dict[str, Case] = {item.nodeid: item.stash[CASE] for item in items if CASE in item.stash}
+        sizes = {case.name: case.n for case in (*self.cases.values(), *self._without_verdict.values())}
+        self._recording = Recording(config, manifest, Outline(sizes, places_of(items)))
         if self.cases:
             load_ahead()
+
+    def _expect(self, ids: Iterable[str]) -> None:
+        """Learn the session's trials; a case has as many as their ids say, whichever of them the session has."""
+        known = {without_group(name) for name in ids}
+        for name in ids:
+            found = case_of(name)
+            if found is None:
+                continue
+            case_name, number, n = found
+            among = self.cases if case_name in known else self._without_verdict
+            case = among.get(case_name)
+            if case is None:
+                case = among[case_name] = CaseParts(case_name, n)
+            if among is self.cases:
+                if name in case.numbers:
+                    raise pytest.UsageError(
+                        f"{case_name} is collected more than once, and its trials would have the same names: name "
+                        "each path once, without --keep-duplicates; for more trials say --trials N"
+                    )
+                self._trials[name] = case
+            case.numbers[name] = number
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
@@ -96,7 +80,7 @@ class Deciding:
         if data is not None:
             part = data if isinstance(data, Part) else Part.unpacked(data)
             report.__dict__["passhat_kind"] = part.kind
-            case = self.cases.get(part.case)
+            case = self.cases.get(part.case) or self._found_late(part.case)
             if case is not None and not case.over:
                 if not case.trials:
                     case.location = _case_location(report.location, part.case)
@@ -104,14 +88,21 @@ class Deciding:
         elif str(report.when) == "???":
             self._lost(report)
 
+    def _found_late(self, name: str) -> CaseParts | None:
+        """A case whose verdict a hook took out of the session, while its trials run."""
+        case = self._without_verdict.pop(name, None)
+        if case is not None:
+            self.cases[name] = case
+            self._trials.update(dict.fromkeys(case.numbers, case))
+        return case
+
     def _lost(self, report: pytest.TestReport) -> None:
         """A worker died in a trial: the trial is missing."""
         case = self._trials.get(report.nodeid)
         if case is None:
             return
-        number = case.expected[report.nodeid]
-        message = "the process that ran it died"
-        case.take(Part(case.name, number, "???", "interrupted", message, text=report.longreprtext))
+        number, message = case.numbers[report.nodeid], "the process that ran it died"
+        case.lose(number, message, report.longreprtext)
         report.__dict__["passhat_kind"] = "interrupted"
         report.outcome = "skipped"
         report.longrepr = (case.name.partition("::")[0], 1, f"trial without a verdict: {message}")
@@ -121,68 +112,86 @@ class Deciding:
     def pytest_runtest_logfinish(self, nodeid: str) -> None:
         case = self._trials.get(nodeid)
         if case is not None:
-            self._finished(case, case.expected[nodeid])
+            self._finished(case, case.numbers[nodeid])
 
-    def _finished(self, case: _Case, number: int) -> None:
+    def _finished(self, case: CaseParts, number: int) -> None:
         if number in case.finished or number not in case.trials:
             return
         case.finished.add(number)
-        self._recording.add(case.trials[number])
+        if number not in case.lost:
+            self._recording.add(case.trials[number])
         if case.over:
             self._report(case, self._decided(case))
-            case.trials.clear()  # a session may have very many
+            self._stop_if_asked()
 
-    def _decided(self, case: _Case) -> CaseVerdict:
-        trials = [case.trials[number] for number in sorted(case.trials)]
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_testnodedown(self, error: object | None) -> None:
+        self._deaths += error is not None
+
+    def pytest_keyboard_interrupt(self, excinfo: pytest.ExceptionInfo[BaseException]) -> None:
+        if isinstance(excinfo.value, pytest.exit.Exception):
+            self._exit = str(excinfo.value.msg)
+
+    @pytest.hookimpl(specname="pytest_sessionfinish", tryfirst=True)
+    def pytest_sessionfinish_begins(self, session: pytest.Session, exitstatus: int) -> None:
+        """A session that wasn't stopped on purpose owes each case a verdict, and isn't green while one is out."""
+        open_cases = [case for case in self.cases.values() if not case.over]
+        if exitstatus not in _ENDED_BY_ITSELF or session.shouldfail or not open_cases:
+            return
+        self._cut = True
+        for case in open_cases:
+            why, declared = self._why_missing(case), self._declared.get(case.name)
+            if case.known is None and declared is not None:
+                case.known = _said_of(declared)
+            missing = case.end(why)
+            self._report(case, cut_short(self._decided(case), missing, case.n, why))
+        if session.exitstatus in _GREEN:
+            session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+    def _why_missing(self, case: CaseParts) -> str:
+        if self._exit is not None:
+            return f"pytest.exit ended the session: {self._exit}"
+        if self._deaths:
+            workers = "1 worker" if self._deaths == 1 else f"{self._deaths} workers"
+            return f"{workers} died, and none was left to go on (see --max-worker-restart)"
+        present = {item.nodeid for item in getattr(self._session, "items", ())}
+        if len(case.numbers) < case.n or not (present.issuperset(case.numbers) or self._distributes):
+            return "a hook took trials out of the session after they were collected"
+        return "no report of them came, though the session ended by itself: look for a hook that chooses what runs"
+
+    @property
+    def _distributes(self) -> bool:
+        return self._config.pluginmanager.has_plugin("dsession")
+
+    def _decided(self, case: CaseParts) -> CaseVerdict:
+        trials = case.whole()
+        for number in sorted(case.lost):
+            self._recording.add(case.trials[number])
         sources = {part.source for trial in trials for part in trial.parts} - {"unseen"}
         source = "mixed" if len(sources) > 1 else next(iter(sources), "unseen")
         first = trials[0].parts[0]
         looks = self._looks.at(first.gate, first.task or case.name, first.arm)
         policy = self._config.getoption("passhat_undecided")
         who = msgspec.convert(source, ModelSource)
-        self._recording.decided(first.arms, _task_gate(case.name, trials, policy, who))
-        return decide_case(case.name, trials, policy, who, looks)
+        verdict = decide_case(trials, policy, who, looks)
+        if first.rule:
+            self._recording.decided(first.arms, _task_gate(case.name, trials, policy, who, verdict))
+        return verdict
 
-    def _report(self, case: _Case, verdict: CaseVerdict) -> None:
+    def _report(self, case: CaseParts, verdict: CaseVerdict) -> None:
         self._verdicts[case.name] = verdict
         hook = self._config.hook
         hook.pytest_runtest_logstart(nodeid=case.name, location=case.location)
         seconds = sum(part.seconds for trial in case.trials.values() for part in trial.parts if part.when == "call")
-        for when in ("setup", "call", "teardown"):
-            report = self._phase(case, verdict, when, seconds)
-            if report is not None:
-                hook.pytest_runtest_logreport(report=report)
+        for report in verdict_reports(case.name, case.location, verdict, seconds):
+            hook.pytest_runtest_logreport(report=report)
         hook.pytest_runtest_logfinish(nodeid=case.name, location=case.location)
-        if hasattr(self._config, "workerinput") or not self._config.pluginmanager.has_plugin("dsession"):
-            return
-        if self._session.shouldfail:
-            raise self._session.Failed(self._session.shouldfail)
+        case.let_go()
 
-    def _phase(self, case: _Case, verdict: CaseVerdict, when: str, seconds: float) -> pytest.TestReport | None:
-        path, line, _ = case.location
-        outcome: Any = "passed"
-        text: Any = None
-        decisive = when == ("setup" if verdict.outcome in ("error", "skipped") and not verdict.xfail else "call")
-        if verdict.outcome in ("error", "skipped") and when == "call" and not verdict.xfail:
-            return None
-        if decisive and verdict.outcome in ("error", "failed"):
-            outcome, text = "failed", VerdictText(verdict.headline, verdict.text, path, (line or 0) + 1)
-        elif decisive and verdict.outcome == "skipped":
-            outcome, text = "skipped", (path, (line or 0) + 1, f"Skipped: {verdict.headline}")
-        properties = list(verdict.properties) if when == "teardown" else []
-        report = pytest.TestReport(
-            case.name,
-            case.location,
-            {},
-            outcome,
-            text,
-            when,  # type: ignore[arg-type]
-            duration=seconds if when == "call" else 0.0,
-            user_properties=properties,
-        )
-        if decisive and verdict.xfail is not None:
-            report.wasxfail = verdict.xfail
-        return report
+    def _stop_if_asked(self) -> None:
+        """Under xdist nothing else looks at what -x and --maxfail say of a verdict."""
+        if self._distributes and self._session.shouldfail:
+            raise self._session.Failed(self._session.shouldfail)
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_report_teststatus(self, report: Any) -> tuple[str, str, str] | None:
@@ -202,42 +211,42 @@ class Deciding:
         return "", letter, word
 
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:
-        lines = [(name, verdict.headline) for name, verdict in self._verdicts.items() if verdict.report is not None]
-        if not lines:
-            return
-        terminalreporter.section("trials, with two-sided 95 % intervals", sep="-", blue=True)
-        if len(lines) > _LISTED:
-            quiet = {name for name, verdict in self._verdicts.items() if verdict.outcome == "passed"}
-            lines = [(name, headline) for name, headline in lines if name not in quiet]
-            terminalreporter.line(f"{len(quiet)} cases passed; they are in the report")
-        for name, headline in lines:
-            terminalreporter.line(f"{name}  {headline}")
-            for line in wrapped(self._verdicts[name].aside, terminalreporter._tw.fullwidth):
-                terminalreporter.line(line)
-        for line in self._recording.closing_lines():
-            terminalreporter.line(line)
+        write_closing(terminalreporter, self._verdicts, self._recording.closing_lines())
 
     @pytest.hookimpl(trylast=True)
     def pytest_sessionfinish(self) -> None:
-        whole = all(case.over for case in self.cases.values())
+        for case in self.cases.values():
+            for number in () if case.over else sorted(case.lost):
+                self._recording.add(case.trials[number])
+        whole = not self._cut and all(case.over for case in self.cases.values())
         self._recording.close(whole=whole, files=self._looks.manifest().files)
 
 
-def wrapped(text: str, width: int) -> list[str]:
-    """Lines below a verdict, indented."""
-    return textwrap.wrap(text, max(40, width), initial_indent="    ", subsequent_indent="    ", break_long_words=False)
+def _said_of(case: Case) -> Part:
+    """What each part of a case's trials says of it."""
+    return Part(
+        case.name,
+        0,
+        "collect",
+        "passed",
+        rule=case.rule,
+        gate=case.gate,
+        undecided=case.mark.undecided,
+        task=case.task,
+        arm=case.arm,
+        arms=case.arms,
+    )
 
 
-def _task_gate(case: str, trials: Sequence[TrialParts], policy: str | None, source: ModelSource) -> TaskGate:
+def _task_gate(
+    case: str, trials: Sequence[TrialParts], policy: str | None, source: ModelSource, verdict: CaseVerdict
+) -> TaskGate:
     """The rule of a case, as its record keeps it."""
     parts = [part for trial in trials for part in trial.parts]
-    first = parts[0]
     broken = next((part.message for part in parts if part.kind == "broken"), "")
-    xfail: Any = "must fail" if any(part.strict for part in parts) else ""
-    if not xfail and any(part.xfail is not None for part in parts):
-        xfail = "may fail"
+    first = parts[0]
     undecided: Any = policy or first.undecided or "fail"
-    return TaskGate(first.task or case, first.rule, first.arm, undecided, source, xfail, broken)
+    return TaskGate(first.task or case, first.rule, first.arm, undecided, source, verdict.expected, broken)
 
 
 def _case_location(location: tuple[str, int | None, str], case: str) -> tuple[str, int | None, str]:

@@ -22,6 +22,7 @@ Kind = Literal[
     "grader_error",
     "broken",
     "interrupted",
+    "not_started",
     "skipped",
     "not_needed",
 ]

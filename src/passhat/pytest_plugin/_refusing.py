@@ -7,6 +7,10 @@ from typing import TYPE_CHECKING, NoReturn
 if TYPE_CHECKING:
     from passhat.gateway import Request
 
+COSTS = (
+    "a real model costs money: say --model PROVIDER/NAME, or --trials N for the model that the agent itself asks for; "
+    "mark the test simulated=True if no model is real"
+)
 UNASKED = (
     "no model answers this test: a real one costs money and nobody asked for it. Say --model PROVIDER/NAME, or "
     "--trials N for the model that the agent itself asks for; or script the answers with the fixture faux"

@@ -19,6 +19,7 @@ _STATUS: dict[str, Status] = {
 _ORDER: tuple[Kind, ...] = (
     "broken",
     "interrupted",
+    "not_started",
     "environment_error",
     "simulator_error",
     "limit",

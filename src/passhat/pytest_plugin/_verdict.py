@@ -34,6 +34,7 @@ class CaseVerdict:
     text: str
     properties: tuple[tuple[str, str], ...] = ()
     xfail: str | None = None
+    expected: Literal["", "may fail", "must fail"] = ""  # what the record says of an xfail
     report: Report | None = None
     aside: str = ""  # the bound of what is undecided, what a later look says of itself: in the session's last lines
 
@@ -46,7 +47,7 @@ def load_ahead() -> None:
 
 
 def decide_case(
-    case: str, trials: Sequence[TrialParts], undecided: str | None, source: ModelSource = "unseen", looks: int = 1
+    trials: Sequence[TrialParts], undecided: str | None, source: ModelSource = "unseen", looks: int = 1
 ) -> CaseVerdict:
     """Judge a case whose trials have all ended; ``undecided`` is the session's own policy, which beats the marker's.
 
@@ -132,7 +133,7 @@ def _judged(first: Part, report: Report, trials: Sequence[TrialParts]) -> CaseVe
             "" if outcome == "passed" else "every trial must pass; a gate such as 'pass@1 >= 0.8' asks for less"
         )
     else:
-        outcome, explanation = "passed", "recorded only: the marker has gate=None"
+        outcome, headline, explanation = "passed", f"recorded only: {headline}", "the marker has gate=None"
     headline += _double(report.model_source)
     listed = listing(trials) if outcome == "failed" else []  # nobody looks at the others
     text = "\n".join([headline, *([explanation] if explanation else []), "", *listed])
@@ -157,15 +158,61 @@ def _outwards(interval: tuple[float, float] | None) -> str:
 
 
 def _expected_to_fail(verdict: CaseVerdict, trials: Sequence[TrialParts]) -> CaseVerdict:
-    """Apply an xfail mark to the verdict: pytest knows of it from the trials."""
-    parts = [part for trial in trials for part in trial.parts]
-    reason = next((part.xfail for part in parts if part.xfail is not None), None)
-    strict = any(part.strict for part in parts)
-    if verdict.outcome == "failed" and reason is not None:
-        return replace(verdict, outcome="skipped", xfail=reason)
-    if verdict.outcome == "passed" and strict:
+    """Apply xfail to the verdict: a failed one was expected only where each of the trials that failed was.
+
+    pytest knows it trial by trial: a mark with ``raises=`` speaks of some errors only, and a call of ``pytest.xfail``
+    of its own trial. So neither hides how the other trials went.
+    """
+    if all(part.xfail is None and not part.strict for trial in trials for part in trial.parts):
+        return verdict
+    strict = any(part.strict for trial in trials for part in trial.parts)
+    passed = [trial for trial in trials if trial.worst().kind == "passed"]
+    others = [trial for trial in trials if trial.worst().kind not in ("passed", "skipped", "not_needed")]
+    if verdict.outcome == "failed":
+        reasons = [_reason(trial) for trial in others or (() if strict else passed)]
+        known = next((reason for reason in reasons if reason is not None), None)
+        if known is None or None in reasons:
+            return verdict
+        return replace(verdict, outcome="skipped", xfail=known, expected="must fail" if strict else "may fail")
+    if verdict.outcome != "passed":
+        return verdict
+    if strict:
         headline = f"[XPASS(strict)] {verdict.headline}"
-        return replace(verdict, outcome="failed", headline=headline, text=headline)
-    if verdict.outcome == "passed" and reason is not None:
-        return replace(verdict, xfail=reason)
-    return verdict
+        return replace(verdict, outcome="failed", headline=headline, text=headline, expected="must fail")
+    reason = next((reason for trial in passed if (reason := _reason(trial)) is not None), None)
+    return verdict if reason is None else replace(verdict, xfail=reason, expected="may fail")
+
+
+def _reason(trial: TrialParts) -> str | None:
+    """Why a trial may fail, as pytest said; None where nothing was said of it."""
+    strict = "" if any(part.strict for part in trial.parts) else None  # it failed of a judge, a subtest or a limit
+    return next((part.xfail for part in trial.parts if part.xfail is not None), strict)
+
+
+def cut_short(verdict: CaseVerdict, missing: Sequence[int], n: int, why: str) -> CaseVerdict:
+    """The verdict of a case whose session ended before it: failed, whatever the trials that ran say."""
+    lacking = f"{_ranges(missing)} of {n} {'has' if len(missing) == 1 else 'have'} no result: {why}."
+    if verdict.outcome == "error":
+        return replace(verdict, text=f"{verdict.text}\n\n{lacking}")
+    headline, _, rest = verdict.text.partition("\n")
+    if "incomplete" not in headline.partition(":")[0]:
+        headline = f"incomplete: {verdict.headline}" if verdict.outcome != "failed" else verdict.headline
+    return replace(
+        verdict, outcome="failed", headline=headline, text=f"{headline}\n{lacking}\n{rest}", xfail=None, expected=""
+    )
+
+
+def _ranges(numbers: Sequence[int]) -> str:
+    """Numbers in order, shortened.
+
+    >>> _ranges([2]), _ranges([1, 3, 4, 5, 9])
+    ('Trial 2', 'Trials 1, 3-5, 9')
+    """
+    runs: list[list[int]] = []
+    for number in numbers:
+        if runs and runs[-1][-1] == number - 1:
+            runs[-1][1:] = [number]
+        else:
+            runs.append([number])
+    word = "Trial" if len(numbers) == 1 else "Trials"
+    return f"{word} {', '.join('-'.join(map(str, run)) for run in runs)}"

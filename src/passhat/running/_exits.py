@@ -72,6 +72,7 @@ class _Hold:
                     os.execve = self._real[2]
 
     def _exit(self, status: int) -> Any:  # the real one never returns
+        __tracebackhide__ = True
         if not self._held():
             return self._real[0](status)
         if sys._getframe(1).f_globals.get("__name__") == _WATCHDOG:
@@ -96,11 +97,13 @@ class _Hold:
         raise self.kind(self.last)
 
     def _execv(self, path: Any, args: Any) -> Any:
+        __tracebackhide__ = True
         if not self._held():
             return self._real[1](path, args)
         return self._refuse(_replaced("execv", path))
 
     def _execve(self, path: Any, args: Any, env: Any) -> Any:
+        __tracebackhide__ = True
         if not self._held():
             return self._real[2](path, args, env)
         return self._refuse(_replaced("execve", path))
@@ -109,6 +112,7 @@ class _Hold:
         return bool(self._holds) and os.getpid() == self._process and threading.current_thread() not in self._outside
 
     def _refuse(self, why: str) -> Any:
+        __tracebackhide__ = True
         self.last = why
         self.refused += 1
         raise self.kind(why)
