@@ -153,7 +153,7 @@ def _changed(before: Sequence[Grade], after: Sequence[Grade]) -> Iterable[GradeC
     new = {grade.name: grade for grade in after if grade.role is not Role.ADVISORY}
     for name in dict.fromkeys([*old, *new]):
         one, two = old.get(name), new.get(name)
-        passed = (one.passed if one else None, two.passed if two else None)
+        passed = (None if one is None else one.passed, None if two is None else two.passed)
         if passed[0] is not passed[1] or (one is None) != (two is None):
             yield GradeChange(name, *passed, _why(one), _why(two))
 
