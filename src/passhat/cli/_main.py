@@ -17,6 +17,7 @@ import click
 from passhat import __version__
 from passhat.facts import PasshatError
 from passhat.summary import ExitCode
+from passhat.isolation._late import keeping_guards
 
 _COMMANDS = {
     "audit": "Test the tests of a suite, before money is spent.",
@@ -67,7 +68,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
-    code = _guarded(arguments)
+    with keeping_guards():
+        code = _guarded(arguments)
     if any(thread.is_alive() and not thread.daemon for thread in threading.enumerate()[1:]):
         # a thread that an agent left behind would keep the process for as long as it likes
         with contextlib.suppress(OSError):

@@ -221,5 +221,6 @@ class ForkedStage:
         refresh(order)
         self._mark = last_module()
 
+        self._surroundings.snapshot.only_as_it_was(order.only_old_code, (order.home, order.cwd))
     def late_modules(self) -> list[str]:
         return self._surroundings.snapshot.from_disk(self._mark, self._surroundings.kinds)

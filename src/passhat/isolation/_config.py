@@ -7,7 +7,7 @@ from typing import Literal
 import msgspec
 
 from passhat.isolation._certain import Certain
-from passhat.isolation._snapshot import UserModule
+from passhat.isolation._snapshot import Snapshot, UserModule
 
 
 class ServerConfig(msgspec.Struct, frozen=True, kw_only=True):
@@ -25,11 +25,17 @@ class ServerConfig(msgspec.Struct, frozen=True, kw_only=True):
     certain: Certain | None = None
     installed: tuple[str, ...] = ()
     user: tuple[UserModule, ...] = ()
+    since: int = 0  # when it was learned what the user's code is, in nanoseconds since the epoch; 0: not yet
     suspect: bool = False
     sentinels: dict[str, str] = {}
     slots: int = 1
     scratch: str = ""
     import_seconds: float = 60.0
+
+    def snapshot(self) -> Snapshot:
+        """The user's code, compiled."""
+        own = (self.scratch,) if self.scratch else ()
+        return Snapshot(self.user, since=self.since, own=own, path=self.sys_path)
 
 
 class ServerReady(msgspec.Struct, frozen=True, kw_only=True):

@@ -56,6 +56,7 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
     ``guard`` forbids signalling, tracing and reading the memory of anything outside, where the kernel can. ``confine``
     names directories: writing is possible there, below ``home`` and below ``cwd`` only. Without it, None, anywhere.
     """
+    ``only_old_code`` refuses to import files of the user's that changed after the server had learned its code.
 
     entry: str
     payload: Any = None
@@ -68,6 +69,7 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
     guard: bool = True
     confine: Sequence[str | os.PathLike[str]] | None = None
 
+    only_old_code: bool = False
 
 class JobOrder(msgspec.Struct, frozen=True, kw_only=True):
     """A `Job` on the wire: paths as text, the payload as bytes that only the process itself decodes."""
@@ -83,6 +85,7 @@ class JobOrder(msgspec.Struct, frozen=True, kw_only=True):
     guard: bool
     confine: tuple[str, ...] | None
     token: bytes = b""
+    only_old_code: bool = False
 
     @classmethod
     def of(cls, job: Job) -> JobOrder:
@@ -108,6 +111,7 @@ class JobOrder(msgspec.Struct, frozen=True, kw_only=True):
             guard=job.guard,
             confine=None if job.confine is None else tuple(os.path.abspath(os.fspath(path)) for path in job.confine),
         )
+            only_old_code=job.only_old_code,
 
     @property
     def names_places(self) -> bool:

@@ -16,7 +16,7 @@ from passhat.isolation._capabilities import IsolationError
 from passhat.isolation._config import ServerConfig, ServerReady
 from passhat.isolation._descriptors import as_before
 from passhat.isolation._frames import Framing, Kind
-from passhat.isolation._fresh import command
+from passhat.isolation._fresh import command, without_path
 from passhat.isolation._slot import Slot
 
 
@@ -43,7 +43,7 @@ class ServerProcess:
         try:
             self._popen = subprocess.Popen(
                 command("_server", [theirs.fileno()], list(self._config.sys_path)),
-                env=self._environ,
+                env=without_path(self._environ),
                 pass_fds=[theirs.fileno()],
                 stdin=subprocess.DEVNULL,
                 stdout=words,

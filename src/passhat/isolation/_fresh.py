@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 import tempfile
+from collections.abc import Mapping
 from typing import NoReturn
 
 import msgspec
@@ -16,6 +17,7 @@ from passhat.isolation._frames import Kind
 from passhat.isolation._launching import Ends
 from passhat.isolation._snapshot import ModuleKinds, Snapshot, last_module
 
+_PATH = "PYTHONPATH"
 _BOOT = """\
 import sys
 sys.path[:] = sys.argv.pop().split("\\n")
@@ -25,11 +27,19 @@ main([int(number) for number in sys.argv[1:]])
 
 
 def command(module: str, numbers: list[int], sys_path: list[str] | None = None) -> list[str]:
-    """The command line of a fresh interpreter like this one that runs ``main`` of a module of this package."""
+    """The command line of a fresh interpreter like this one that runs ``main`` of a module of this package.
+
+    What it imports by then is looked for in the user's folders last: anybody can have left a ``tempfile.py`` there.
+    """
     flags: list[str] = getattr(subprocess, "_args_from_interpreter_flags", list)()
     boot = _BOOT.format(module=module)
-    path = "\n".join(sys.path if sys_path is None else sys_path)
+    path = "\n".join(ModuleKinds().installed_first(sys.path if sys_path is None else sys_path))
     return [sys.executable, *flags, "-c", boot, *map(str, numbers), path]
+
+
+def without_path(environ: Mapping[str, str]) -> dict[str, str]:
+    """What such an interpreter is started with: a folder in PYTHONPATH would come before the standard library."""
+    return {name: value for name, value in environ.items() if name != _PATH}
 
 
 def sealed_file(data: bytes) -> int:
@@ -64,9 +74,10 @@ def become_interpreter(
         try:
             _child.settle_limits(surroundings)
             _child.settle(order)
+            environ = without_path(surroundings.environ(order))
             for descriptor in (number, bundle, snapshot):
                 os.set_inheritable(descriptor, True)
-            os.execve(sys.executable, command("_fresh", [number, bundle, snapshot]), surroundings.environ(order))  # noqa: S606
+            os.execve(sys.executable, command("_fresh", [number, bundle, snapshot]), environ)  # noqa: S606
         except OSError as error:
             channel = _entry.PipeChannel(number, order.token)
             channel.send(Kind.ERROR, msgspec.json.encode(_entry.describe(error, "setup")))
@@ -85,6 +96,12 @@ class _FreshStage:
     def prepare(self, order: JobOrder) -> None:
         _child.forget()
         _child.refresh(order)
+        if _PATH in order.environ:
+            os.environ[_PATH] = order.environ[_PATH]
+        if self._snapshot.path:
+            sys.path[:] = self._snapshot.path
+        self._snapshot.guard(self._kinds)
+        self._snapshot.only_as_it_was(order.only_old_code, (order.home, order.cwd))
         self._snapshot.install()
         self._mark = last_module()
 

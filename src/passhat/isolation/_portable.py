@@ -25,11 +25,11 @@ from passhat.isolation._child import Surroundings
 from passhat.isolation._config import ServerConfig
 from passhat.isolation._contract import JobOrder
 from passhat.isolation._frames import Framing, Kind
-from passhat.isolation._fresh import command
+from passhat.isolation._fresh import command, without_path
 from passhat.isolation._launching import Begun
 from passhat.isolation._owner import Owner
 from passhat.isolation._slot import Slot
-from passhat.isolation._snapshot import ModuleKinds, Snapshot
+from passhat.isolation._snapshot import ModuleKinds
 from passhat.isolation._supervisor import Spawning, Supervisor, leave, wakeup_on_child
 
 _TRIAL = "PASSHAT_TRIAL"
@@ -175,7 +175,7 @@ def main(numbers: list[int]) -> None:
             sys.path[:] = list(config.sys_path)
             tree = PolledTree()
             wakeup = wakeup_on_child()
-            launch = _Marking(Surroundings(Snapshot(config.user), ModuleKinds()), tree)
+            launch = _Marking(Surroundings(config.snapshot(), ModuleKinds()), tree)
             Supervisor(owner, tree, wakeup, launch, config.scratch).serve()
     finally:
         leave(0)
@@ -199,7 +199,7 @@ class PortableServer:
         try:
             popen = subprocess.Popen(
                 command("_portable", [theirs.fileno(), os.getpid()], list(self._config.sys_path)),
-                env=self._environ,
+                env=without_path(self._environ),
                 pass_fds=[theirs.fileno()],
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,

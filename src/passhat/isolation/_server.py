@@ -71,12 +71,13 @@ class Server:
         self._config = config
         self._wait_for_supervisors()  # a child would be a hazard
         preloader = self._preloader
+        snapshot = config.snapshot()
+        snapshot.guard(self._kinds)
         preloader.take([*config.preload, *config.installed], [module.name for module in config.user])
         if config.suspect:
             left_out = preloader.import_safe(config.import_seconds, self._sweep)
         else:
             left_out = preloader.import_all()
-        snapshot = Snapshot(config.user)
         self._surround(snapshot)
         self._surroundings.rehearsal = Rehearsal(self._warm_up(snapshot))
         dirty = preloader.state() if config.mode == "fork" else []

@@ -18,6 +18,8 @@ from types import CodeType, ModuleType
 
 import msgspec
 
+from passhat.isolation._late import LateImports, from_source
+
 
 class UserModule(msgspec.Struct, frozen=True):
     """A module of the user's own: its name in ``sys.modules``, its file, its source, whether it is a package, and the
@@ -31,9 +33,20 @@ class UserModule(msgspec.Struct, frozen=True):
 
 
 class Snapshot:
-    """Code of the user's modules, by name and by file."""
+    """Code of the user's modules, by name and by file.
 
-    def __init__(self, modules: Sequence[UserModule] = ()) -> None:
+    ``since`` is when it was taken, in nanoseconds since the epoch: what isn't in it is run only if it is older, where
+    that is asked for (`LateImports`). 0: whatever is there. ``own`` are directories that this doesn't concern, and
+    ``path`` is the ``sys.path`` of a fresh interpreter for this code.
+    """
+
+    def __init__(
+        self, modules: Sequence[UserModule] = (), *, since: int = 0, own: Sequence[str] = (), path: Sequence[str] = ()
+    ) -> None:
+        self.path = list(path)
+        self._since = since
+        self._own = tuple(own)
+        self._late: LateImports | None = None
         self._names = {module.name: (module.file, module.package) for module in modules}
         self._code: dict[str, CodeType] = {}
         for module in modules:
@@ -44,12 +57,13 @@ class Snapshot:
     def load(cls, data: bytes) -> Snapshot:
         """What `dump` gave, from this run's own server and this Python."""
         snapshot = cls()
-        snapshot._names, snapshot._code = marshal.loads(data)  # noqa: S302 - made by this run's own server, in sealed memory
+        kept = marshal.loads(data)  # noqa: S302 - made by this run's own server, in sealed memory
+        snapshot._names, snapshot._code, snapshot._since, snapshot._own, snapshot.path = kept
         return snapshot
 
     def dump(self) -> bytes:
         """As bytes, for a fresh interpreter of the same Python."""
-        return marshal.dumps((self._names, self._code))
+        return marshal.dumps((self._names, self._code, self._since, self._own, self.path))
 
     def hold(self, file: str, source: str) -> None:
         """Have the code of one more file, which needs not exist."""
@@ -59,15 +73,34 @@ class Snapshot:
         """The code of a file, if it is part of the snapshot."""
         return self._code.get(file)
 
+    def guard(self, kinds: ModuleKinds) -> None:
+        """Have this process and its forks import nothing else of the user's that has changed since."""
+        if self._since and self._late is None:
+            self._late = LateImports(kinds, self._since, self._own)
+            self._late.install()
+
+    def only_as_it_was(self, strict: bool, own: Sequence[str | None] = ()) -> None:
+        """Whether files that have changed since are refused, or only come after the standard library; ``own`` are more
+        directories that this doesn't concern."""
+        if self._late is not None:
+            self._late.strict = strict
+            if strict:
+                self._late.exempt([folder for folder in own if folder is not None])
+
     def install(self) -> None:
         """Serve imports from the snapshot, in this process: by module name first, and by file for other loaders."""
-        if not self._names:
+        if not self._names and self._late is None:
             return
         sys.meta_path.insert(0, _Finder(self, self._names))
+        late = self._late
         original = importlib.machinery.SourceFileLoader.get_code
 
         def get_code(loader: importlib.machinery.SourceFileLoader, fullname: str) -> CodeType | None:
-            found = self.code(os.path.abspath(loader.path))
+            file = os.path.abspath(loader.path)
+            found = self.code(file)
+            if found is None and late is not None and late.is_users(fullname, file):
+                late.check(fullname, file)
+                return from_source(loader, fullname)
             return found if found is not None else original(loader, fullname)
 
         importlib.machinery.SourceFileLoader.get_code = get_code  # type: ignore[method-assign,assignment]
@@ -77,7 +110,9 @@ class Snapshot:
         late = []
         for name in itertools.takewhile(mark.__ne__, reversed(sys.modules)):
             file = _file_of(sys.modules.get(name))
-            if file is not None and name not in self._names and file not in self._code and kinds.is_user(name, file):
+            if file is None or name in self._names or file in self._code or not kinds.is_user(name, file):
+                continue
+            if self._late is None or self._late.is_users(name, file):
                 late.append(name)
         return sorted(late)
 
@@ -120,16 +155,34 @@ class ModuleKinds:
         folders = {sysconfig.get_path(name) for name in names}
         folders.update(getattr(site, "getsitepackages", list)())
         folders.add(site.getusersitepackages())
+        version = "".join(map(str, sys.version_info[:2]))
+        archive = os.path.join(sys.base_prefix, sys.platlibdir, f"python{version}.zip")
+        folders.add(archive)
+        self._stdlib = {sysconfig.get_path("stdlib"), sysconfig.get_path("platstdlib")}
+        self._stdlib |= {os.path.join(folder, "lib-dynload") for folder in self._stdlib} | {archive}
         self._installed = tuple(sorted({os.path.realpath(f) + os.sep for f in folders} | {f + os.sep for f in folders}))
 
     def is_user(self, name: str, file: str) -> bool:
         """Whether a module with this name and file is the user's own code."""
         if name.partition(".")[0] == "passhat":
             return False
-        if file.startswith(self._installed) or os.path.realpath(file).startswith(self._installed):
-            return False
+        return not (self.is_installed(file) or os.path.realpath(file).startswith(self._installed))
+
+    def is_installed(self, file: str) -> bool:
+        """Whether a path, links in it not followed, is below where packages and the standard library are."""
+        if file.startswith(self._installed):
+            return True
         parts = file.split(os.sep)
-        return not ("site-packages" in parts or "dist-packages" in parts)
+        return "site-packages" in parts or "dist-packages" in parts
+
+    def stdlib_first(self, path: Sequence[str]) -> list[str]:
+        """A ``sys.path`` with the same entries, the standard library before all others."""
+        return sorted(path, key=lambda entry: entry not in self._stdlib)
+
+    def installed_first(self, path: Sequence[str]) -> list[str]:
+        """A ``sys.path`` with the same entries, in which the user's folders, and what they hide, come last."""
+        ours = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+        return sorted(path, key=lambda entry: (not self.is_installed(os.path.join(entry, "")), entry != ours))
 
 
 def _file_of(module: ModuleType | None) -> str | None:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import os
 import secrets
 import sys
+import time
 from functools import cached_property
 from typing import Any, Literal, NamedTuple
 
@@ -24,6 +25,7 @@ from passhat.isolation._environ import MARKER
 from passhat.isolation._fork_server import ServerProcess
 from passhat.isolation._probe import Probe
 from passhat.isolation._slot import Slot
+from passhat.isolation._snapshot import ModuleKinds
 from passhat.isolation._spec import ImportFailed, ServerReport, ServerSpec
 
 
@@ -181,9 +183,13 @@ class Start:
         return {name: f"passhat-sentinel-{secrets.token_hex(8)}" for name in self._spec.sentinels}
 
     @cached_property
+    def _since(self) -> int:
+        return time.time_ns()
+
+    @cached_property
     def _path(self) -> tuple[str, ...]:
         path = sys.path if self._spec.sys_path is None else self._spec.sys_path
-        return tuple(os.path.abspath(entry) for entry in path)
+        return tuple(ModuleKinds().stdlib_first([os.path.abspath(entry) for entry in path]))
 
     @cached_property
     def _load_payload(self) -> Any:
@@ -206,6 +212,7 @@ class Start:
             certain=certain,
             installed=loaded.installed if loaded is not None and fork else (),
             user=loaded.user if loaded is not None else (),
+            since=self._since if seen is not None else 0,
             suspect=seen is not None and seen.suspect,
             sentinels=self._sentinels,
             slots=self._spec.slots,

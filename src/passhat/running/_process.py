@@ -19,6 +19,7 @@ from passhat.isolation import (
     remove_tree,
     trial_environ,
 )
+from passhat.isolation._late import guard_imports
 from passhat.isolation._leftovers import make_scratch
 from passhat.running._errors import RunError
 from passhat.running._executor import Acted, Graded, Stored, as_acted
@@ -89,6 +90,7 @@ class ProcessExecutor:
         self.guard = ("confine" if world.confine else "guard") if self.report.guard else "none"
         self.imported: Mapping[str, str] | None = self.report.files
         self._folder = _closed_scratch()
+        self._unguarded = guard_imports()
 
     @property
     def notes(self) -> Sequence[str]:
@@ -109,7 +111,7 @@ class ProcessExecutor:
             with contextlib.suppress(OSError):
                 trial.clear()
             raise
-        self._late.update(ended.from_disk[: max(0, _MOST_LATE + 1 - len(self._late))])
+        self._note_late(ended.from_disk)
 
         def release() -> None:
             with contextlib.suppress(OSError):
@@ -122,6 +124,9 @@ class ProcessExecutor:
         except BaseException:
             release()
             raise
+
+    def _note_late(self, names: Sequence[str]) -> None:
+        self._late.update(names[: max(0, _MOST_LATE + 1 - len(self._late))])
 
     def _new_folder(self) -> TrialFolder:
         """A trial's own directory; in a new place when an agent took away the one that there was."""
@@ -143,6 +148,7 @@ class ProcessExecutor:
                 grades = await grading.run()
             except IsolationError as error:
                 raise RunError(f"process isolation broke down: {error}") from error
+        self._note_late(tuple(grading.from_disk))
         return Graded(grades, missed=grading.missed) if judging is None else judging.graded(grades, grading.missed)
 
     def stored(self, planned: PlannedTrial, kept: Stored) -> Acted:
@@ -162,6 +168,7 @@ class ProcessExecutor:
 
     def shut(self) -> None:
         """`close`, waiting."""
+        self._unguarded()
         self._server.stop()
         for folder in (*self._taken, self._folder):
             with contextlib.suppress(OSError):

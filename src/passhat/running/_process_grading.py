@@ -37,6 +37,7 @@ class ProcessGrading:
         self.names: Sequence[str] = trial.world.grader_names
         self.grades: list[Grade] = []
         self.missed: dict[str, str] = {}
+        self.from_disk: dict[str, None] = {}
 
     async def run(self) -> tuple[Grade, ...]:
         """One grade a grader, in order."""
@@ -47,6 +48,7 @@ class ProcessGrading:
                 self._give_up_all(f"the trial can't be told to its graders: {error}")
                 break
             ended = await self.server.run_until_known("grade", job, self._hear, self._all_known)
+            self.from_disk.update(dict.fromkeys(ended.from_disk))
             if len(self.grades) < len(self.names) and not self._was_between(ended):
                 self._give_up(ended)
         return tuple(self.grades)
@@ -127,6 +129,7 @@ class ProcessGrading:
             payload=msgspec.Raw(msgspec.json.encode(order)),
             environ=led_environ(self.trial.variables, {**access.environ(), **service_variables(planned.services)}),
             confine=() if world.confine else None,
+            only_old_code=True,
             seed=planned.seed,
             limits=process_limits(world, _OUTPUT),
             phases=(("import", LOAD_SECONDS), *((str(index), seconds) for index in range(first, len(self.names)))),

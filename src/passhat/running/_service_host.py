@@ -272,6 +272,7 @@ class RunningService:
             environ={**host.variables, **earlier, "PORT": str(address.port), **own},
             cwd=data,
             home=self._folder / "home",
+            only_old_code=True,
             limits=ProcessLimits(seconds=None, memory_bytes=None, processes=None, output_bytes=None),
         )
 

@@ -1,0 +1,159 @@
+"""Modules that are first imported after a run has begun: the user's only as they were then.
+
+What a trial writes beside the suite is on ``sys.path`` like the suite itself. A grader that calls `datetime.strptime`
+would import a ``_strptime.py`` that an agent left there, and so would passhat, for what it imports lazily. So the
+standard library comes before the user's folders for every name that isn't known yet, and a file of the user's that
+changed since is not run: an installed module of that name is taken instead, or the import fails and says why.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import importlib.abc
+import importlib.machinery
+import os
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from types import CodeType, ModuleType
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from passhat.isolation._snapshot import ModuleKinds
+
+_STDLIB = sys.stdlib_module_names - {"test"}  # which many a project calls a package of its own
+
+
+class LateImports(importlib.abc.MetaPathFinder):
+    """Looks over what the finders after it find.
+
+    ``since``: nanoseconds since the epoch; what the file system changed later isn't run while this is ``strict``.
+    ``own`` are directories that are exempt: nobody but the process itself has written there.
+    """
+
+    def __init__(self, kinds: ModuleKinds, since: int, own: Sequence[str] = ()) -> None:
+        self._kinds = kinds
+        self._since = since
+        self._own: tuple[str, ...] = ()
+        self.strict = True
+        self.exempt(own)
+
+    def exempt(self, own: Sequence[str]) -> None:
+        """Leave what is in these directories alone, too."""
+        self._own += tuple(place + os.sep for folder in own for place in {folder, os.path.realpath(folder)})
+
+    def install(self) -> None:
+        """Have this process, and its forks, import so from now on."""
+        if self not in sys.meta_path:
+            sys.meta_path.insert(0, self)
+
+    def remove(self) -> None:
+        """Import as ever again."""
+        with contextlib.suppress(ValueError):
+            sys.meta_path.remove(self)
+
+    def find_spec(
+        self, name: str, path: Sequence[str] | None, target: ModuleType | None = None
+    ) -> importlib.machinery.ModuleSpec | None:
+        """What would be found without this; ImportError for a file that isn't as it was."""
+        spec = self._usual(name, path, target)
+        file = None if spec is None or not spec.has_location or spec.origin is None else os.path.abspath(spec.origin)
+        if spec is None or file is None or not self.is_users(name, file):
+            return spec
+        known = name in _STDLIB
+        if path is None and (known or (self.strict and self._changed(file))):
+            folders = [entry for entry in sys.path if self._kinds.is_installed(os.path.join(entry, ""))]
+            instead = importlib.machinery.PathFinder.find_spec(name, folders)
+            if instead is not None and instead.has_location:
+                return instead
+        self.check(name, file)
+        if type(spec.loader) is importlib.machinery.SourceFileLoader:
+            spec.loader = _FromSource(name, file)
+        return spec
+
+    def _usual(
+        self, name: str, path: Sequence[str] | None, target: ModuleType | None
+    ) -> importlib.machinery.ModuleSpec | None:
+        finders = list(sys.meta_path)
+        for finder in finders[finders.index(self) + 1 :] if self in finders else finders:
+            find = getattr(finder, "find_spec", None)
+            spec: importlib.machinery.ModuleSpec | None = None if find is None else find(name, path, target)
+            if spec is not None:
+                return spec
+        return None
+
+    def is_users(self, name: str, file: str) -> bool:
+        """Whether a module with this name and file is neither installed nor passhat's nor the process's own."""
+        return not (name.partition(".")[0] == "passhat" or self._kinds.is_installed(file) or file.startswith(self._own))
+
+    def check(self, name: str, file: str) -> None:
+        """Raise ImportError for a file of the user's that changed since, while this is strict."""
+        if self.strict and self._changed(file):
+            raise ImportError(
+                f"{name} isn't imported: {file} was written or changed after the run had begun, and neither graders "
+                "nor the run itself take code from then. Import it at the top of the suite's file, where it is taken "
+                "as it is when the run begins, or start again",
+                name=name,
+                path=file,
+            )
+
+    def _changed(self, file: str) -> bool:
+        """Whether the file, the archive that it is in, or a link on the way to it is newer than the run."""
+        place, seen = file, False
+        while place != os.path.dirname(place):
+            with contextlib.suppress(OSError):
+                status = os.lstat(place)
+                link = os.path.islink(place)
+                if (link or not seen) and status.st_ctime_ns >= self._since:
+                    return True
+                if link and not seen and os.stat(place).st_ctime_ns >= self._since:
+                    return True
+                seen = True
+            place = os.path.dirname(place)
+        return not seen
+
+
+class _FromSource(importlib.machinery.SourceFileLoader):
+    """Compiles the source: a ``.pyc`` beside it can be anybody's."""
+
+    def get_code(self, fullname: str) -> CodeType:
+        return from_source(self, fullname)
+
+
+def from_source(loader: importlib.machinery.SourceFileLoader, fullname: str) -> CodeType:
+    """The code of a loader's file, whatever ``__pycache__`` holds."""
+    path = loader.get_filename(fullname)
+    code: CodeType = loader.source_to_code(loader.get_data(path), path)
+    return code
+
+
+_kept: list[LateImports] | None = None
+
+
+def guard_imports() -> Callable[[], None]:
+    """Have this process import nothing that changes from now on in the user's folders; returns what undoes it."""
+    from passhat.isolation._snapshot import ModuleKinds
+
+    guard = LateImports(ModuleKinds(), time.time_ns())
+    guard.install()
+    if _kept is None:
+        return guard.remove
+    _kept.append(guard)
+    return _nothing
+
+
+def _nothing() -> None:
+    """It stays."""
+
+
+@contextlib.contextmanager
+def keeping_guards() -> Iterator[None]:
+    """Let what `guard_imports` did stay until the end of this: a command reports after its run has ended."""
+    global _kept
+    before, _kept = _kept, []
+    try:
+        yield
+    finally:
+        for guard in _kept:
+            guard.remove()
+        _kept = before

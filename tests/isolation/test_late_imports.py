@@ -1,0 +1,135 @@
+"""What may be imported once a run has begun, told from files and finders alone."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import py_compile
+import sys
+import time
+from collections.abc import Iterator
+from importlib.machinery import ModuleSpec
+from pathlib import Path
+
+import pytest
+
+from passhat.isolation._late import LateImports, guard_imports, keeping_guards
+from passhat.isolation._snapshot import ModuleKinds
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder of the user's, first on the path."""
+    monkeypatch.syspath_prepend(str(tmp_path))
+    return tmp_path
+
+
+@pytest.fixture
+def guard(folder: Path) -> Iterator[LateImports]:
+    """A guard that was set up just now: what is in the folder by then is old."""
+    (folder / "old.py").write_text("WHO = 'the user'\n")
+    (folder / "colorsys.py").write_text("WHO = 'left by an earlier run'\n")
+    (folder / "package").mkdir()
+    (folder / "package" / "__init__.py").touch()
+    guard = LateImports(ModuleKinds(), _later(folder))
+    guard.install()
+    yield guard
+    guard.remove()
+
+
+def _later(folder: Path) -> int:
+    """A moment after all that is in a folder, by the clock of its file system, and before what comes now."""
+    newest = max(path.lstat().st_ctime_ns for path in folder.rglob("*"))
+    probe = folder / "clock"
+    while True:
+        probe.touch()
+        if probe.lstat().st_ctime_ns > newest:
+            return probe.lstat().st_ctime_ns
+
+
+def found(name: str) -> ModuleSpec:
+    importlib.invalidate_caches()
+    spec = importlib.util.find_spec(name)
+    assert spec is not None
+    return spec
+
+
+def test_what_was_there_is_found(guard: LateImports, folder: Path) -> None:
+    assert found("old").origin == str(folder / "old.py")
+
+
+def test_the_standard_library_comes_before_what_was_there(guard: LateImports, folder: Path) -> None:
+    sys.modules.pop("colorsys", None)
+    assert found("colorsys").origin != str(folder / "colorsys.py")
+    guard.strict = False
+    assert found("colorsys").origin != str(folder / "colorsys.py")
+
+
+def test_an_installed_module_is_found_instead_of_one_that_is_new(guard: LateImports, folder: Path) -> None:
+    (folder / "xdist.py").touch()
+    sys.modules.pop("xdist", None)
+    assert found("xdist").origin != str(folder / "xdist.py")
+    guard.strict = False
+    assert found("xdist").origin == str(folder / "xdist.py")
+
+
+def test_a_touched_file_is_refused_whatever_time_it_claims(guard: LateImports, folder: Path) -> None:
+    os.utime(folder / "old.py", (1, 1))
+    with pytest.raises(ImportError, match=r"old isn't imported: .*old\.py was written or changed after"):
+        found("old")
+
+
+def test_a_new_link_to_an_old_folder_is_refused(guard: LateImports, folder: Path) -> None:
+    (folder / "linked").symlink_to(folder / "package")
+    with pytest.raises(ImportError, match="linked isn't imported"):
+        found("linked")
+
+
+def test_an_old_link_to_a_changed_file_is_refused(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
+    target = tmp_path_factory.mktemp("elsewhere") / "target.py"
+    target.touch()
+    (folder / "via.py").symlink_to(target)
+    guard = LateImports(ModuleKinds(), _later(folder))
+    target.write_text("changed")
+    with pytest.raises(ImportError, match="via isn't imported"):
+        guard.check("via", str(folder / "via.py"))
+
+
+def test_bytecode_beside_an_old_file_is_not_run(guard: LateImports, folder: Path) -> None:
+    forged = folder / "forged.txt"
+    forged.write_text("WHO = 'forged'\n")
+    cache = importlib.util.cache_from_source(str(folder / "old.py"))
+    py_compile.compile(str(forged), cache, invalidation_mode=py_compile.PycInvalidationMode.UNCHECKED_HASH)
+    sys.modules.pop("old", None)
+    assert importlib.import_module("old").WHO == "the user"
+
+
+def test_what_lies_in_the_process_s_own_directories_is_exempt(guard: LateImports, folder: Path) -> None:
+    (folder / "new.py").touch()
+    with pytest.raises(ImportError):
+        found("new")
+    guard.exempt([str(folder)])
+    assert found("new").origin == str(folder / "new.py")
+
+
+def test_a_guard_is_undone_at_once_or_when_the_command_ends(folder: Path) -> None:
+    before = list(sys.meta_path)
+    undo = guard_imports()
+    assert sys.meta_path != before
+    undo()
+    assert sys.meta_path == before
+    with keeping_guards():
+        guard_imports()()
+        assert sys.meta_path != before
+    assert sys.meta_path == before
+
+
+def test_the_moment_of_a_guard_is_now(folder: Path) -> None:
+    (folder / "older.py").touch()
+    while time.time_ns() <= (folder / "older.py").lstat().st_ctime_ns:
+        pass
+    undo = guard_imports()
+    try:
+        assert found("older").origin
+    finally:
+        undo()
