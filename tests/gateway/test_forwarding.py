@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import socket
 from typing import Any
 
@@ -10,7 +11,7 @@ import openai
 import pytest
 
 from passhat.facts import Limits, ModelCall, Usage
-from passhat.gateway import Forward, Gateway, Session, Upstream, UpstreamError, upstream_for, upstream_of_model
+from passhat.gateway import Fault, Forward, Gateway, Session, Upstream, UpstreamError, upstream_for, upstream_of_model
 
 ASK: dict[str, Any] = {"model": "gpt-x", "messages": [{"role": "user", "content": "hello"}]}
 WHOLE = (
@@ -141,20 +142,55 @@ def test_a_providers_broken_stream_breaks_ours(gateway: Gateway, provider: Any) 
     assert "broke off" in str(session.last_failure)
 
 
-def test_other_endpoints_are_passed_on_and_metered_apart(gateway: Gateway, provider: Any) -> None:
-    vector = (
-        b'{"object":"list","model":"e","data":[{"object":"embedding","index":0,"embedding":[1.0]}],'
-        b'"usage":{"prompt_tokens":4,"total_tokens":4}}'
-    )
-    provider.plays(lambda connection: connection.json(vector if connection.body else b"{}"))
+VECTOR = (
+    b'{"object":"list","model":"e","data":[{"object":"embedding","index":0,"embedding":[1.0]}],'
+    b'"usage":{"prompt_tokens":4,"total_tokens":4}}'
+)
+
+
+def test_other_endpoints_are_passed_on_and_count_unless_they_are_free(gateway: Gateway, provider: Any) -> None:
+    provider.plays(lambda connection: connection.json(VECTOR if connection.body else b"{}"))
     session, events = live(gateway, provider)
     with client(session) as openai_client:
         assert openai_client.embeddings.create(model="e", input="x", encoding_format="float").data[0].embedding == [1.0]
         openai_client.models.list()
     assert [event.wire for event in events] == ["other", "other"]
-    assert session.calls == 0
+    assert session.calls == session.usage().model_calls == 1
+    assert [event.usage.model_calls for event in events] == [1, 0]
     assert session.usage().input_tokens == 4
     assert provider.requests[1].line == "GET /v1/models HTTP/1.1"
+
+
+def test_the_limit_on_calls_is_one_for_all_that_a_provider_takes_money_for(gateway: Gateway, provider: Any) -> None:
+    provider.plays(lambda connection: connection.json(VECTOR if "/embeddings" in connection.line else WHOLE))
+    session, events = live(gateway, provider, limits=Limits(model_calls=3))
+    with client(session) as openai_client:
+        openai_client.chat.completions.create(**ASK)
+        for _ in range(4):
+            with contextlib.suppress(openai.BadRequestError):
+                openai_client.embeddings.create(model="e", input="x", encoding_format="float")
+        openai_client.models.list()
+        with pytest.raises(openai.BadRequestError, match="limit of 3 model calls"):
+            openai_client.chat.completions.create(**ASK)
+    assert [connection.line.split()[1] for connection in provider.requests] == [
+        "/v1/chat/completions",
+        "/v1/embeddings",
+        "/v1/embeddings",
+        "/v1/models",
+    ]
+    assert session.limit_hit == "model_calls"
+    refused = [event for event in events if event.refused is not None]
+    assert [event.settings.get("request", event.wire) for event in refused] == [*["POST /v1/embeddings"] * 2, "chat"]
+    assert events[0].refused is None
+
+
+def test_faults_are_numbered_by_the_questions_to_the_model(gateway: Gateway, provider: Any) -> None:
+    provider.plays(lambda connection: connection.json(VECTOR if "/embeddings" in connection.line else WHOLE))
+    session, _ = live(gateway, provider, faults=Fault(kind="server_error", calls=(1,)))
+    with client(session) as openai_client:
+        openai_client.embeddings.create(model="e", input="x", encoding_format="float")
+        with pytest.raises(openai.InternalServerError):
+            openai_client.chat.completions.create(**ASK)
 
 
 def test_a_body_that_we_cannot_read_is_the_providers_to_refuse(gateway: Gateway, provider: Any) -> None:

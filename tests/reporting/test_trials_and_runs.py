@@ -146,6 +146,21 @@ def test_a_transcript_shows_each_message_once_and_each_call_with_its_result(fail
     assert "\x1b" not in text
 
 
+def test_a_request_beside_the_model_is_shown_by_its_endpoint_and_is_no_turn(failed: TrialRecord) -> None:
+    def asked(text: str, at: float) -> ModelCall:
+        return ModelCall(
+            at, 0.1, "chat", "live", "gpt-5", messages=(Message("user", text),), reply=Message("assistant")
+        )
+
+    beside = ModelCall(
+        0.5, 0.2, "other", "live", "embed-1", settings={"request": "POST /v1/embeddings"}, usage=Usage(1, 5, None, 0)
+    )
+    text = render_trial(failed, Transcript((asked("hello there", 0.0), beside, asked("hello there", 1.0))), width=100)
+    assert "POST /v1/embeddings  embed-1 · live · 200 ms · 5 in, 0 out" in text
+    assert ("model, turn 2" in text, "model, turn 3" in text) == (True, False)
+    assert text.count("hello there") == 1  # the second question goes on where the first one ended
+
+
 def test_long_trials_are_cut_unless_all_is_asked_for(failed: TrialRecord) -> None:
     events: list[Event] = [OutputText(at=0.0, stream="stdout", text="x" * 5000)]
     events.extend(AgentEvent(at=1.0, kind="record", name="n") for _ in range(400))

@@ -21,6 +21,8 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     *limit*, and counts as a failure. A run that reaches one of its own bounds stops starting trials and can be resumed.
     Those that start with ``judge_`` bound what judges spend on one trial, for each model that judges: at the bound a
     judge's grade is an error, never a verdict.
+    ``model_calls`` are questions to the model, and whatever else is passed on to a provider that takes money for it,
+    such as embeddings.
     The call in flight may overshoot a bound on tokens or dollars: its price is known only afterwards.
 
     >>> Limits(seconds=60, model_calls=20).model_calls

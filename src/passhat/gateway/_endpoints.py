@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from passhat.gateway._session import Session
 
 _COUNTS = {"/messages/count_tokens": "messages", "/responses/input_tokens": "responses"}
+_FREE = ("GET", "HEAD", "DELETE", "OPTIONS")
 _DEFAULT_MODEL = "faux-1"
 
 
@@ -25,6 +26,17 @@ def own_endpoint(http: HttpRequest) -> bool:
     path = bare(http.path)
     listing = http.method == "GET" and (path == "/models" or path.startswith("/models/"))
     return listing or (http.method == "POST" and path in _COUNTS)
+
+
+def costs_nothing(http: HttpRequest) -> bool:
+    """Whether no provider takes money for a request: it only looks something up, takes away or counts tokens.
+
+    >>> costs_nothing(HttpRequest("GET", "/v1/batches/b1", {}, b""))
+    True
+    >>> costs_nothing(HttpRequest("POST", "/v1/embeddings", {}, b""))
+    False
+    """
+    return http.method in _FREE or own_endpoint(http)
 
 
 def side_endpoint(session: Session, http: HttpRequest) -> HttpReply:

@@ -19,7 +19,7 @@ from passhat.gateway._cassette_modes import Stored
 from passhat.gateway._chunks import Chunking
 from passhat.gateway._clock import Clock, SystemClock
 from passhat.gateway._connections import MOST_AT_ONCE
-from passhat.gateway._endpoints import side_endpoint
+from passhat.gateway._endpoints import costs_nothing, side_endpoint
 from passhat.gateway._errors import BadRequest, CassetteError, GatewayError, LimitReached, UpstreamError
 from passhat.gateway._exchange import NOTHING, Exchange, Pending
 from passhat.gateway._faults import Faults, instead
@@ -248,10 +248,7 @@ def _beside(session: Session, http: HttpRequest) -> HttpReply | Relaying:
     beside = getattr(session.player, "beside", None)
     if beside is None:
         return side_endpoint(session, http)
-    reached = session.meter.reached()
     try:
-        if reached not in (None, "model_calls"):
-            raise LimitReached(str(reached), session.meter.describe(str(reached)))
         step = beside(http)
     except GatewayError as error:
         return _denied(http, 400, str(error), "passhat_refused")
@@ -259,7 +256,15 @@ def _beside(session: Session, http: HttpRequest) -> HttpReply | Relaying:
         return side_endpoint(session, http)
     if isinstance(step, Stored):
         return HttpReply(step.status, [("content-type", "application/json")], [msgspec.json.encode(step.body)])
-    return Relaying(session, http, step, session.now())
+    relaying = Relaying(session, http, step, session.now())
+    if costs_nothing(http):
+        return relaying
+    reached = session.meter.begin(retry_count(http.headers), question=False)
+    if reached is None:
+        return relaying
+    text = session.meter.describe(reached)
+    relaying.refused(reached, text)
+    return _denied(http, 400, text, "passhat_refused")
 
 
 def _begin(session: Session, wire: Wire, http: HttpRequest) -> HttpReply | Pending | Relaying:
@@ -269,7 +274,7 @@ def _begin(session: Session, wire: Wire, http: HttpRequest) -> HttpReply | Pendi
     with session.lock:  # nothing in here calls the session's owner back
         refused = session.meter.begin(request.retry)
         session.models[request.model] = None
-        exchange = Exchange(session, wire, http, body, request, session.meter.calls, at)
+        exchange = Exchange(session, wire, http, body, request, session.meter.questions, at)
         step = _next(session, exchange, refused, problem)
     if isinstance(step, Reply):
         return exchange.answer(step)

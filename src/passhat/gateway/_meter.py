@@ -22,10 +22,11 @@ class Meter:
         self._sums: dict[str, float] = {}
         self._unknown: set[str] = set()
         self.calls = 0
+        self.questions = 0  # those of them that ask the model for a reply; the others are embeddings and the like
         self.retries = 0
         self.limit_hit: str | None = None
 
-    def begin(self, retry: int) -> str | None:
+    def begin(self, retry: int, *, question: bool = True) -> str | None:
         """Count a call, unless a limit forbids it: then its name ("model_calls", "tokens", "dollars")."""
         with self._lock:
             reached = self.reached()
@@ -33,6 +34,7 @@ class Meter:
                 self.limit_hit = self.limit_hit or reached
                 return reached
             self.calls += 1
+            self.questions += question
             self.retries += retry > 0
             return None
 

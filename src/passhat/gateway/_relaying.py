@@ -7,7 +7,8 @@ from typing import Any
 import msgspec
 
 from passhat.facts import ModelCall
-from passhat.gateway._exchange import Exchange
+from passhat.gateway._endpoints import costs_nothing
+from passhat.gateway._exchange import NOTHING, Exchange
 from passhat.gateway._forward import Remote
 from passhat.gateway._http import HttpRequest
 from passhat.gateway._prices import price
@@ -42,7 +43,7 @@ class Relaying(msgspec.Struct, frozen=True):
         cost = price(self.remote.upstream.provider, seen.model or asked, seen.usage, seen.cache_written)
         if cost is None and seen.model and asked:
             cost = price(self.remote.upstream.provider, asked, seen.usage, seen.cache_written)
-        calls = 0 if self.exchange is None else 1
+        calls = 0 if self.exchange is None and costs_nothing(self.http) else 1
         seen.usage = msgspec.structs.replace(seen.usage, model_calls=calls, dollars=cost)
         return seen
 
@@ -52,16 +53,18 @@ class Relaying(msgspec.Struct, frozen=True):
         if self.exchange is not None:
             self.exchange.record(seen, **details)
             return
-        session = self.session
-        event = ModelCall(
-            at=self.at,
-            seconds=max(0.0, session.now() - self.at),
-            wire="other",
-            source="live",
+        self._beside(
             model=seen.model or "",
             usage=seen.usage,
             http_status=details.get("status", 200),
             error=details.get("error"),
-            settings={"request": f"{self.http.method} {self.http.path}"},
         )
-        session.ended(event)
+
+    def refused(self, limit: str, text: str) -> None:
+        """Record that a request beside the model wasn't passed on, since a limit is reached."""
+        self._beside(usage=NOTHING, http_status=400, error=text, refused=limit)
+
+    def _beside(self, **seen: Any) -> None:
+        session, request = self.session, f"{self.http.method} {self.http.path}"
+        took = max(0.0, session.now() - self.at)
+        session.ended(ModelCall(self.at, took, "other", "live", settings={"request": request}, **seen))

@@ -69,16 +69,18 @@ class Events:
                 self._page.line((f"{'':8}{clean(message.role, 80)}: the same", DIM))
             else:
                 self._message(message)
-        self._turn += 1
+        beside = call.wire == "other"  # embeddings and the like: no turn of the model
+        self._turn += not beside
+        title = clean(str(call.settings.get("request", "request")), 80) if beside else f"model, turn {self._turn}"
         aside = [clean(call.model_reported or call.model, 60), call.source, seconds(call.seconds)]
         if call.usage.tokens is not None:
             aside.append(f"{tokens(call.usage.input_tokens)} in, {tokens(call.usage.output_tokens)} out")
         aside += [f"retry {call.retry}"] * bool(call.retry) + [f"fault {clean(call.fault or '', 40)}"] * bool(
             call.fault
         )
-        self._head(call.at, f"model, turn {self._turn}", " · ".join(part for part in aside if part))
+        self._head(call.at, title, " · ".join(part for part in aside if part))
         offered = [tool.name for tool in call.tools]
-        if self._offers and offered != self._offered:
+        if self._offers and not beside and offered != self._offered:
             self._page.line((f"tools: {clean(', '.join(offered) or 'none', VALUE)}", DIM), indent=9)
             self._offered = offered
         if call.refused is not None:
@@ -87,7 +89,8 @@ class Events:
             self._page.bullet("✗", BAD, f"HTTP {call.http_status}: {clean(call.error, VALUE)}", indent=9)
         if call.reply is not None:
             self._reply(call.reply)
-        self._said = (*call.messages, *([call.reply] if call.reply is not None else []))
+        if not beside:
+            self._said = (*call.messages, *([call.reply] if call.reply is not None else []))
         self._told = None
 
     def _new(self, messages: Sequence[Message]) -> list[Message]:
