@@ -23,8 +23,8 @@ __all__ = ["Faux", "PytestTrial", "faux", "suite_tests", "trial"]
 
 _MARK = (
     "trials(n, gate='every trial', simulated=False, undecided=None): run the test n times, each with fresh fixtures, "
-    "and decide by a gate such as 'pass@1 >= 0.8' (gate=None only records); simulation=, judges=, threshold= and arms= "
-    "are explained in the documentation"
+    "and decide by a gate such as 'pass@1 >= 0.8' (gate=None only records); simulation=, judges=, threshold=, arms= "
+    "and limits= are explained in the documentation"
 )
 
 

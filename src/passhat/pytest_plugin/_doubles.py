@@ -10,7 +10,7 @@ import msgspec
 import pytest
 
 from passhat.facts import ModelCall, ModelSource, NotJSON, Transcript, as_json, derive_seed
-from passhat.pytest_plugin._asking import mode_of
+from passhat.pytest_plugin._asking import mark_of, mode_of
 from passhat.pytest_plugin._environment import for_subprocess, gateway_of, point_at
 from passhat.pytest_plugin._keys import ENVIRONMENT, EVIDENCE, FAILED, TRIAL
 from passhat.pytest_plugin._parts import WrongTest
@@ -58,13 +58,18 @@ class PytestTrial(Trial):
         return who_answered(self.transcript)
 
     @property
-    def failure(self) -> tuple[str, str] | None:
-        """What the gateway saw go wrong: ("limit", …) or ("provider_error", …); it beats what the test then raised."""
-        if self.session.limit_hit is not None:
-            return "limit", f"the limit of {self.session.limit_hit.replace('_', ' ')} was reached"
-        if self.session.last_failure is not None:
-            return "provider_error", self.session.last_failure
-        return None
+    def failure(self) -> str | None:
+        """What the gateway saw go wrong last at the provider; it beats what the agent then raised."""
+        return self.session.last_failure
+
+    @property
+    def limit(self) -> str:
+        """The limit that a request met, and how to raise it; empty without one. Then the trial has failed."""
+        hit = self.session.limit_hit
+        if hit is None:
+            return ""
+        more = f"limits=Limits({hit}=…) in @pytest.mark.trials"
+        return f"{self.session.meter.describe(hit)}; where the agent needs more: {more}"
 
     @property
     def nobody(self) -> str:
@@ -74,7 +79,7 @@ class PytestTrial(Trial):
 
     def complaint(self) -> str:
         """What is wrong at the end of a test that found nothing wrong itself; empty when all is well."""
-        return self.nobody
+        return self.nobody or self.limit
 
     def packed(self) -> str:
         """The transcript as JSON text."""
@@ -114,8 +119,8 @@ class Faux(PytestTrial):
 
     def complaint(self) -> str:
         """Replies that nothing asked for, or requests that the script had no reply for, in a line."""
-        if self.nobody:
-            return self.nobody
+        if wrong := super().complaint():
+            return wrong
         unused = self.session.unused()
         if unused:
             return f"the script was not used up; nothing asked for: {', '.join(unused)}"
@@ -198,9 +203,15 @@ def _parts(item: pytest.Item, mode: Any) -> dict[str, Any]:
     case, number = (item.nodeid, 1) if trial is None else (trial.case.name, trial.number)
     seed = derive_seed(chosen, case, 0) if trial is None else trial.seed(chosen)
     recorder = Recorder()
-    workspace = Workspace(lambda: _placed(item))
+    workspace, mark = Workspace(lambda: _placed(item)), mark_of(item)
     session = gateway_of(item.config).open(
-        mode, sink=recorder.add, now=recorder.now, seed=seed, label=case, workspace=lambda: workspace.made
+        mode,
+        sink=recorder.add,
+        now=recorder.now,
+        limits=None if mark is None else mark.limits,
+        seed=seed,
+        label=case,
+        workspace=lambda: workspace.made,
     )
     env = for_subprocess(item.config, session.access)
     about = {"task_id": case, "input": None, "number": number - 1, "seed": seed, "env": env}

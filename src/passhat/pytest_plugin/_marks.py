@@ -9,7 +9,7 @@ from typing import Any, Literal
 import pytest
 from msgspec.structs import replace
 
-from passhat.facts import EVERY_TRIAL, ONLY_RECORDED
+from passhat.facts import EVERY_TRIAL, ONLY_RECORDED, Limits
 from passhat.suite import Gate, SuiteError
 from passhat.summary import gate_feasibility
 
@@ -27,6 +27,7 @@ class TrialsMark:
     judges: tuple[Callable[..., Any], ...] = ()
     threshold: float | None = None
     arms: str | None = None
+    limits: Limits | None = None  # of each trial's model calls, tokens and dollars
     unreachable: str = ""  # why ``--trials N`` leaves too few trials for the gate
 
     @property
@@ -37,7 +38,8 @@ class TrialsMark:
         return EVERY_TRIAL if self.every else ONLY_RECORDED
 
 
-_KNOWN = ("n", "gate", "simulated", "simulation", "undecided", "judges", "threshold", "arms")
+_KNOWN = ("n", "gate", "simulated", "simulation", "undecided", "judges", "threshold", "arms", "limits")
+_METERED = ("model_calls", "tokens", "dollars")
 
 
 def read(
@@ -88,7 +90,23 @@ def _checked(mark: pytest.Mark, forced: str | None, live: bool, of_suite: bool) 
     unreachable = "" if possible is None or possible.possible else possible.message
     if unreachable and forced is None:
         raise _Wrong(f"{unreachable} (a gate is proved one-sidedly; the interval that a verdict shows is two-sided)")
-    return TrialsMark(n, gate, every, simulated, undecided, simulation, judges, threshold, arms, unreachable)
+    limits = _limits(given.get("limits"))
+    return TrialsMark(n, gate, every, simulated, undecided, simulation, judges, threshold, arms, limits, unreachable)
+
+
+def _limits(asked: Any) -> Limits | None:
+    if asked is None:
+        return None
+    if not isinstance(asked, Limits):
+        raise _Wrong(f"limits={asked!r}: must be passhat.Limits, as in limits=Limits(model_calls=100)")
+    usual = Limits()
+    for name in asked.__struct_fields__:
+        if name not in _METERED and getattr(asked, name) != getattr(usual, name):
+            raise _Wrong(
+                f"limits=Limits({name}={getattr(asked, name)!r}): a test is bounded by {', '.join(_METERED)}; for time "
+                "there is pytest-timeout"
+            )
+    return asked
 
 
 def _gate(asked: Any) -> tuple[Gate | None, bool]:

@@ -134,7 +134,9 @@ class Running:
         more: dict[str, Any] = {}
         if when == "call":
             kind, message, more = _evidence_of(item, trial, kind, message)
-        elif when == "teardown":
+        else:
+            kind, message = _within_limits(item, kind, message)
+        if when == "teardown":
             more = _closing_of(item, trial)
         case = trial.case
         return Part(
@@ -227,10 +229,9 @@ def _evidence_of(item: pytest.Item, trial: ItemTrial, kind: Kind, message: str) 
     more: dict[str, Any] = {}
     if seen_by.nobody:
         return "broken", seen_by.nobody, more
-    if kind in ("failed", "agent_error"):
-        seen = seen_by.failure
-        if seen is not None and (kind == "agent_error" or seen[0] == "limit"):
-            kind, message = seen[0], f"{seen[1]}; {message}"
+    kind, message = _within_limits(item, kind, message)
+    if kind == "agent_error" and seen_by.failure is not None:
+        kind, message = "provider_error", f"{seen_by.failure}; {message}"
     judged = trial.judged
     if judged is not None:
         more = {"grades": judged.grades, "output": seen_by.submitted[1]}
@@ -238,6 +239,15 @@ def _evidence_of(item: pytest.Item, trial: ItemTrial, kind: Kind, message: str) 
             unknown: Kind = "grader_error" if any(grade.error for grade in judged.grades) else "unresolved"
             kind, message = "failed" if judged.passed is False else unknown, judged.message
     return kind, message, more
+
+
+def _within_limits(item: pytest.Item, kind: Kind, message: str) -> tuple[Kind, str]:
+    """A trial that met its limit has failed, whatever the test made of it: in a set-up, a body or a tear-down."""
+    seen_by = item.stash.get(EVIDENCE, None)
+    limit = "" if seen_by is None or kind == "broken" else seen_by.limit
+    if not limit:
+        return kind, message
+    return "limit", f"{limit}; {message}" if message and message != limit else limit
 
 
 def _closing_of(item: pytest.Item, trial: ItemTrial) -> dict[str, Any]:
