@@ -102,7 +102,7 @@ def test_tables_are_compared_too_and_mistakes_are_named(tmp_path: Path) -> None:
     done = call(tmp_path, "compare", "before.csv", "after.csv", "--margin", "5 points")
     assert done.returncode == ExitCode.GATE_NOT_MET, done.stderr
     for arguments, part in (
-        (("before.csv",), "has one arm"),
+        (("before.csv",), "has one arm; name a second run: passhat compare before.csv CANDIDATE"),
         (("before.csv", "after.csv::x"), "no arm 'x'"),
         (("before.csv", "after.csv", "--margin", "much"), "is no difference"),
         (("before.csv", "nothing"), "no run answers to 'nothing'"),

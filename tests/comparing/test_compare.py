@@ -283,6 +283,7 @@ def test_a_narrow_page_stacks_the_two_intervals_and_keeps_the_costs(report: Make
     assert "tasks like these\n" in text
     tokens = next(line for line in text.splitlines() if line.strip().startswith("tokens"))
     assert ("123k" in tokens or "123.5k" in tokens, "+700" in tokens, "…" in tokens) == (True, True, False)
+    assert not [line for line in text.splitlines() if line.strip().startswith("dollars")]  # nobody knows them
     assert "fell furthest, by chance or not: " in text
     assert "rose furthest, by chance or not: " in text
     assert render_comparison(compare(*sides), width=80).count("pass@1  0.") == 1

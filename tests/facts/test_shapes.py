@@ -105,8 +105,9 @@ def test_canonical_text_ignores_the_order_of_keys() -> None:
     [
         ({"id": ""}, "non-empty id"),
         ({"id": 7}, "non-empty id"),
-        ({"id": " a"}, "no spaces at the ends"),
-        ({"id": "a\x1b[2J"}, "no control characters"),
+        ({"id": "a "}, "'a ': character 2 is a space; ids have printable characters and no space at an end"),
+        ({"id": "a\x1b[2J"}, "character 2 is U\\+001B;"),
+        ({"id": "ab\u202ec"}, "character 3 is U\\+202E RIGHT-TO-LEFT OVERRIDE"),
         ({"id": "a", "split": "train"}, "'tune' or 'holdout'"),
         ({"id": "a", "tags": "slow"}, "list of words"),
         ({"id": "a", "data": [1]}, "object of named values"),

@@ -233,12 +233,13 @@ def test_a_broken_budget_says_what_it_was_spent_on(work: Any) -> None:
     assert reason(trace.at_most(model_calls=3), work) == (
         "4 requests to the model, at most 3 expected (1 of them retries by the client)"
     )
-    assert "1 tool calls of put, at most 0 expected: turn 2: put()" in reason(
+    assert "1 tool call of put, at most 0 expected: turn 2: put()" in reason(
         trace.at_most(tool_calls=0, of="put"), work
     )
-    assert "1 repeated tool calls, at most 0 expected: get(a=1) was called 2 times" in reason(
+    assert "1 repeated tool call, at most 0 expected: get(a=1) was called 2 times" in reason(
         trace.at_most(repeats=0), work
     )
+    assert trace.at_most(tool_calls=1, of="put", repeats=2).name == "at most 1 tool call, 2 repeated tool calls of put"
     assert reason(trace.exactly(turns=9), work) == "3 answers of the model, exactly 9 expected"
     assert "unknown tool 'pit'" in str(run_grader(trace.at_most(tool_calls=2, of="pit"), work.trial()).error)
     assert verdict(trace.at_most(tool_calls=2, of="pit", unoffered_ok=True), work) is True

@@ -157,6 +157,19 @@ def test_a_query_or_expectation_that_cant_be_used_is_an_error_of_the_grader(
     assert message in str(grade.error)
 
 
+@pytest.mark.parametrize(
+    ("sql", "name"),
+    [
+        ("select order_id from refunds", "rows of refunds"),
+        ('SELECT 1 FROM orders o\n JOIN main."re funds" r ON 1 -- from nowhere', "rows of orders, main.re"),
+        ("select 'taken from stock'", "rows of a query"),
+        ("select 1 from " + "a" * 80, "rows of " + "a" * 51 + "…"),
+    ],
+)
+def test_a_check_of_rows_is_called_after_its_tables(sql: str, name: str) -> None:
+    assert outcome.rows("shop.db", sql).name == name
+
+
 def test_wrong_settings_are_refused_at_once(tmp_path: Path) -> None:
     with pytest.raises(GraderSetup, match="the query must be SQL text, got ''"):
         outcome.rows("shop.db", "")

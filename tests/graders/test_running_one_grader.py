@@ -273,6 +273,8 @@ def test_graders_of_one_name_are_told_apart() -> None:
     graders = [lambda trial: True, exact(), lambda trial: False, exact(), lambda trial: True]
     assert grader_names(graders) == ("lambda", "exact", "lambda 2", "exact 2", "lambda 3")
     assert grader_name(functools.partial(async_true)) == "async_true"
+    assert grader_name(grader(name="a -> b, x > 2")(lambda trial: True)) == "a -> b, x > 2"
+    assert grader_name(grader(name="<b>")(lambda trial: True)) == "<b>"
     assert grader_name(Method(True)) == "Method"
 
 

@@ -88,5 +88,13 @@ def test_a_clean_audit_says_none_and_alternatives_are_counted() -> None:
     assert re.search(r"Findings\n +none", text)
 
 
+def test_an_audit_without_references_says_once_that_there_are_none_and_how_to_give_some() -> None:
+    text = render_audit(audit_of("t", references=0, mutants=Mutants(0, 0, 0, 0, 0, None)))
+    assert "no reference, " in text
+    assert "Give tasks a\nreference=" in text
+    for zeros in ("0 wrong", "0 fail", "0 pass", "mutation score"):
+        assert zeros not in text
+
+
 def test_a_terminal_without_unicode_gets_none() -> None:
     render_audit(audit_of("refunds"), width=60, unicode=False).encode("ascii")

@@ -77,7 +77,7 @@ def test_junit_has_a_case_a_gate_and_a_case_a_task_and_only_gates_are_red(report
     assert failed == ["pass@1 >= 0.97", "pass@1 >= 0.62", "grader:refunds >= 0.6"]
     assert (suite.get("failures"), suite.get("errors"), suite.get("tests")) == ("3", "1", "12")
     output = cases["shop.tasks", "never"].findtext("system-out")
-    assert output == "never: 0 of 5 trials passed, interval 0.000–0.435"
+    assert output == "never: 0 of 5 trials passed, interval 0.00–0.44"
 
 
 def test_junit_is_red_exactly_when_the_exit_code_is_not_0(build_report: Builder) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 
 import pytest
 
-from passhat.facts import Attempt, Status, TrialRecord, Usage
+from passhat.facts import Attempt, Status, TrialRecord, Usage, duration
 from passhat.stats import quantile_interval
 from passhat.summary import GateRow, Report, gate_feasibility
 
@@ -54,7 +54,14 @@ def test_the_bound_of_a_p95_is_an_order_statistic(
         assert row.verdict == verdict, row.message
         assert row.bound == (None if bound is None else pytest.approx(bound))
         if bound is not None:
-            assert f"{bound:g}" in row.message
+            assert (duration(bound) if "seconds" in gate else f"{bound:g}") in row.message
+
+
+def test_times_are_told_as_on_every_other_screen(judge: Callable[..., GateRow]) -> None:
+    assert judge("seconds <= 0.005", [0.006] * 8).message.startswith("6 ms a trial on average")
+    assert "is at most 1 min 30 s" in judge("p95 seconds <= 120", [90.0] * 60).message
+    assert "the bar of 2 min 00 s is proved" in judge("p95 seconds <= 120", [90.0] * 60).message
+    assert judge("model_calls <= 5", [1.0] * 8).message.startswith("2 model calls a trial on average")
 
 
 def test_too_few_trials_for_a_bound_say_how_many_it_takes(judge: Callable[..., GateRow]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -164,8 +165,11 @@ class _Opened:
         """The arms, the baseline first."""
         arms = self.manifest.arms
         if len(arms) < 2:
+            from passhat.records import called
+
+            name = shlex.quote(str(self.place) if is_table(str(self.place)) else called(self.place))
             raise NothingToCompare(
-                f"{self.manifest.run_id} has one arm; name a second run: passhat compare {self.place} CANDIDATE"
+                f"{self.manifest.run_id} has one arm; name a second run: passhat compare {name} CANDIDATE"
             )
         first = baseline if baseline is not None else self.manifest.baseline or arms[0]
         self._known(first, arms)

@@ -56,7 +56,7 @@ from passhat.facts._tasks import Task, TaskError
 from passhat.facts._transcript import ToolUse, Transcript, Turn
 from passhat.facts._trials import Attempt, ErrorInfo, TrialKey, TrialRecord
 from passhat.facts._usage import Usage
-from passhat.facts._wording import count, named, plural, shortened
+from passhat.facts._wording import count, hidden, named, plural, shortened
 
 __all__ = [
     "CURRENCY_CODES",
@@ -124,6 +124,7 @@ __all__ = [
     "digest",
     "duration",
     "grouped",
+    "hidden",
     "interleaved",
     "is_about",
     "message_of",

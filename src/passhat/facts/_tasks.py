@@ -8,6 +8,7 @@ import msgspec
 
 from passhat.facts._errors import PasshatError
 from passhat.facts._json import as_json, digest
+from passhat.facts._wording import hidden
 
 
 class TaskError(PasshatError, ValueError):
@@ -47,7 +48,9 @@ class Task(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_default
         if not isinstance(self.id, str) or not self.id.strip():
             raise TaskError(f"a task needs a non-empty id, got {self.id!r}")
         if self.id != self.id.strip() or not self.id.isprintable():
-            raise TaskError(f"task id {self.id!r}: no spaces at the ends, no control characters")
+            raise TaskError(
+                f"task id {self.id!r}{hidden(self.id)}; ids have printable characters and no space at an end"
+            )
         if self.split not in ("tune", "holdout"):
             raise TaskError(f"task {self.id!r}: split must be 'tune' or 'holdout', got {self.split!r}")
         if isinstance(self.tags, str) or not all(isinstance(tag, str) and tag for tag in self.tags):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Iterable
 
 
@@ -33,6 +34,20 @@ def named(names: Iterable[str], most: int = 5) -> str:
     if len(names) <= most:
         return ", ".join(names)
     return f"{', '.join(names[:most])} and {len(names) - most} more"
+
+
+def hidden(text: str) -> str:
+    """Which character of a text can't be printed, or is a space at an end, and where; empty without one.
+
+    >>> hidden("a\u202eb"), hidden("a\x07"), hidden(" a"), hidden("a b")
+    (': character 2 is U+202E RIGHT-TO-LEFT OVERRIDE', ': character 2 is U+0007', ': character 1 is a space', '')
+    """
+    for place, each in enumerate(text, 1):
+        if not each.isprintable():
+            return f": character {place} is U+{ord(each):04X} {unicodedata.name(each, '')}".rstrip()
+        if each == " " and place in (1, len(text)):
+            return f": character {place} is a space"
+    return ""
 
 
 def shortened(text: str, longest: int) -> str:

@@ -8,7 +8,7 @@ import math
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, TypeVar, overload
 
-from passhat.facts import Grade, PasshatError, Role
+from passhat.facts import Grade, PasshatError, Role, hidden
 from passhat.trial import FinishedTrial
 
 Grader = Callable[[FinishedTrial], Grade | bool | float | Awaitable[Grade | bool | float]]
@@ -86,7 +86,9 @@ def _marked(
 def checked_name(name: Any) -> str:
     """A line of text."""
     if not isinstance(name, str) or not name.strip() or not name.isprintable():
-        raise GraderSetup(f"a grader's name must be a line of text, got {name!r}")
+        raise GraderSetup(
+            f"a grader's name must be a line of text, got {name!r}{hidden(name) if isinstance(name, str) else ''}"
+        )
     return name.strip()
 
 
@@ -118,8 +120,10 @@ def grader_name(grader: Any) -> str:
     """The grader's own name: its ``name``, else the function's or class's; a lambda is called "lambda"."""
     if isinstance(grader, functools.partial) and not hasattr(grader, "name"):
         return grader_name(grader.func)
-    name = getattr(grader, "name", None) or getattr(grader, "__name__", None) or type(grader).__name__
-    return str(name).strip("<>") or "grader"
+    if given := getattr(grader, "name", None):
+        return str(given)
+    name = getattr(grader, "__name__", None) or type(grader).__name__
+    return "lambda" if name == "<lambda>" else str(name)
 
 
 def grader_names(graders: Sequence[Any]) -> tuple[str, ...]:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from passhat.facts import hidden
+
 WITHIN = 1e-6  # a reward this near to 1 is a success; less than that is partial credit
 _YES = {"true", "yes", "y", "t", "pass", "passed", "success", "correct", "resolved"}
 _NO = {"false", "no", "n", "f", "fail", "failed", "failure", "incorrect", "wrong", "unresolved"}
@@ -95,7 +97,7 @@ def name(value: Any) -> str:
     if not text or not text.isprintable():
         text = " ".join(text.split())
     if not text or not text.isprintable():
-        raise ValueError("must be a name without control characters")
+        raise ValueError(f"must be a name without characters that can't be seen{hidden(text)}")
     return text
 
 

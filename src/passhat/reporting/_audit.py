@@ -33,10 +33,17 @@ def render_audit(audit: Audit, *, width: int = 80, color: bool = False, unicode:
 
 def _head(page: Page, audit: Audit) -> None:
     page.line((clean(audit.suite, 100), STRONG), "  audit: tests of the tests; no model was asked")
-    parts = [count(audit.tasks, "task"), f"{count(audit.references, 'reference')} × {audit.times}"]
+    known = f"{count(audit.references, 'reference')} × {audit.times}" if audit.references else "no reference"
+    parts = [count(audit.tasks, "task"), known]
     parts += [count(audit.alternatives, "alternative")] * bool(audit.alternatives)
     page.line(f"{', '.join(parts)}, {count(audit.plays, 'play')} in all, seed {audit.seed}")
     made = audit.mutants
+    if not audit.references:
+        page.line(
+            ("no wrong solutions were tried: they are made of references. ", WARN),
+            "Give tasks a reference=, and the suite a function reference= that plays it (docs/auditing.md)",
+        )
+        return
     page.line(
         f"{count(made.made, 'wrong solution')} made of the references: ",
         (f"{made.killed:,} fail", GOOD),

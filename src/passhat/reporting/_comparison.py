@@ -67,8 +67,9 @@ def _about(arm: ArmFacts) -> str:
         parts.append(clean(arm.model, 40))
     if arm.commit:
         parts.append(f"commit {arm.commit[:8]}{'+' * arm.commit.endswith('+')}")
-    if when := moment(arm.started):
-        parts.append(when)
+    day = moment(arm.started)[:10]
+    if day and not arm.name.startswith(day.replace("-", "")):  # most runs have it in their names
+        parts.append(day)
     return " · ".join(parts)
 
 
@@ -199,17 +200,18 @@ def _tags(page: Page, candidate: Candidate) -> None:
 
 
 def _telemetry(page: Page, comparison: Comparison, candidate: Candidate) -> None:
-    if not any(delta.pairs for delta in candidate.telemetry.values()):
+    known = [(name, delta) for name, delta in candidate.telemetry.items() if delta.pairs]
+    if not known:
         return
     page.heading("Cost of a trial", "over tasks in which both sides know it")
     columns = [Column(""), Column("baseline", "right"), Column("candidate", "right"), Column("difference", "right")]
     columns += [Column("", "right", drops=2), Column("p", "right"), Column("tasks", "right", drops=1)]
-    page.columns(columns, [_amount(name, delta, comparison.alpha) for name, delta in candidate.telemetry.items()])
+    page.columns(columns, [_amount(name, delta, comparison.alpha) for name, delta in known])
 
 
 def _amount(name: str, delta: Delta, alpha: float) -> Sequence[Cell]:
     if delta.baseline is None or delta.candidate is None or delta.delta is None or delta.p is None:
-        return [name, Text("unknown", DIM), "", "", "", "", Text("0", DIM)]
+        return [name, "", "", "", "", "", ""]
     shown = _FORMAT[name]
     sign = "+" if delta.delta > 0 else "−" if delta.delta < 0 else ""
     style = DIM if not delta.delta or delta.p > alpha else BAD if delta.delta > 0 else GOOD

@@ -77,7 +77,7 @@ def _task(suite: ET.Element, report: Report, row: TaskRow) -> None:
     case.set("time", f"{row.seconds or 0:.3f}")
     text = f"{row.verdict}: {row.c} of {row.n} trials passed"
     if row.interval is not None:
-        text += f", interval {span(row.interval)}"
+        text += f", interval {span(row.interval, 2)}"
     if row.missing:
         text += f", {row.missing} missing"
     if row.verdict == "untested":

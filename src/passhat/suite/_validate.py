@@ -9,6 +9,7 @@ from pathlib import Path
 from types import FunctionType
 from typing import Any
 
+from passhat.facts import hidden
 from passhat.isolation import trial_environ
 from passhat.suite._errors import SuiteError, suggestion
 
@@ -19,7 +20,7 @@ _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 def text(value: Any, field: str) -> str:
     """Non-empty text without line breaks."""
     if not isinstance(value, str) or not value.strip() or not value.isprintable():
-        raise SuiteError(f"{field}={value!r}: must be a line of text")
+        raise SuiteError(f"{field}={value!r}: must be a line of text{hidden(value) if isinstance(value, str) else ''}")
     return value
 
 

@@ -7,7 +7,7 @@ from array import array
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 
-from passhat.facts import RULES, Counts, Status, TrialRecord, count
+from passhat.facts import RULES, Counts, Status, TrialRecord, count, duration
 from passhat.stats import bar_verdict, quantile_interval, smallest_all_pass
 from passhat.suite import Gate
 from passhat.summary._report import GateVerdict
@@ -112,20 +112,24 @@ def _sentence(gate: Gate, verdict: GateVerdict, low: float, high: float, level: 
     whatever = f", whatever the {count(lost, 'unknown amount')} had been" if lost else ""
     if verdict != "undecided":
         at_most = (gate.op == "<=") == (verdict == "met")
-        words = f"at most {high:.4g}" if at_most else f"at least {low:.4g}"
+        words = f"at most {_shown(gate, high)}" if at_most else f"at least {_shown(gate, low)}"
         word = "proved" if verdict == "met" else "ruled out"
-        return f"{gate.label} of these tasks is {words} ({side}): the bar of {gate.number:g} is {word}{whatever}"
+        return f"{gate.label} of these tasks is {words} ({side}): the bar of {_shown(gate)} is {word}{whatever}"
     if not math.isfinite(high if gate.op == "<=" else low):
         needed = trials_for_percentile(gate, level)
         return f"{n} trials put no bound on {gate.label} at one-sided {level * 100:.4g} %: {needed} are needed"
     return (
-        f"{gate.label} of these tasks lies between {_end(low)} and {_end(high)} ({side}, each way): the bar of "
-        f"{gate.number:g} is neither proved nor ruled out"
+        f"{gate.label} of these tasks lies between {_shown(gate, low)} and {_shown(gate, high)} ({side}, each way): "
+        f"the bar of {_shown(gate)} is neither proved nor ruled out"
     )
 
 
-def _end(value: float) -> str:
-    return f"{value:.4g}" if math.isfinite(value) else "an unknown amount"
+def _shown(gate: Gate, value: float | None = None) -> str:
+    """An amount, or the gate's bar: a time as everywhere else, other amounts in the unit of their name."""
+    value = gate.number if value is None else value
+    if not math.isfinite(value):
+        return "an unknown amount"
+    return duration(value) if gate.rate == "seconds" else f"{value:.4g}"
 
 
 def trials_for_percentile(gate: Gate, level: float) -> int:
@@ -150,7 +154,8 @@ def judge_mean(gate: Gate, tasks: Sequence[TaskTally], *, unseen: bool) -> Judge
         over = mean > gate.number if gate.op == "<=" else mean >= gate.number
         if not over:
             return "incomplete", None, mean, f"{gate.rate} are known for some trials only"
-    return verdict, None, mean, f"{mean:.4g} {gate.rate} a trial on average (a plain mean, no bound)"
+    unit = "" if gate.rate == "seconds" else f" {gate.rate.replace('_', ' ')}"
+    return verdict, None, mean, f"{_shown(gate, mean)}{unit} a trial on average (a plain mean, no bound)"
 
 
 def _total(name: str, tasks: Sequence[TaskTally], *, unseen: bool) -> tuple[float | None, bool]:

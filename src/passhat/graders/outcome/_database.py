@@ -8,13 +8,13 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
-from passhat.facts import Grade
+from passhat.facts import Grade, shortened
 from passhat.graders._check import Check
 from passhat.graders._compare import checked_tolerance
 from passhat.graders._expected import WHOLE, checked, expected_of
 from passhat.graders._names import GraderSetup
 from passhat.graders._paths import Gone, inside, listing
-from passhat.graders.outcome._rows import as_rows, compare_rows, has_order
+from passhat.graders.outcome._rows import as_rows, compare_rows, has_order, tables_of
 
 Parameters = Sequence[Any] | Mapping[str, Any] | Callable[[Any], Any]
 
@@ -29,7 +29,7 @@ class Rows(Check):
             raise GraderSetup(f"outcome.rows: the query must be SQL text, got {sql!r}")
         if ordered not in (None, True, False):
             raise GraderSetup(f"ordered={ordered!r}: must be True, False, or None to follow ORDER BY")
-        self.name = f"rows: {' '.join(sql.split())[:60]}"
+        self.name = shortened(f"rows of {', '.join(tables_of(sql)) or 'a query'}", 60)
         self.database = database
         self.sql = sql
         self.expect = checked(expect, "outcome.rows")

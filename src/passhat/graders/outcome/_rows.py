@@ -11,6 +11,8 @@ from passhat.graders._compare import close, few, is_list, is_number, look_alike,
 from passhat.graders._pairing import pair_alike, parts_of_row
 
 Row = tuple[Any, ...]
+_ASIDES = re.compile(r"'(?:[^']|'')*'|\"(?:[^\"]|\"\")*\"|--[^\n]*|/\*.*?\*/", re.DOTALL)  # texts, names, comments
+_TABLE = re.compile(r"\b(?:from|join)\s+([\w.\"`\[\]]+)", re.IGNORECASE)
 _FIRST = 6  # lines of a failure
 _ALL = 4000  # pairs of a missing and an unexpected row that are looked at to find which belong together
 
@@ -110,13 +112,23 @@ def _unlike(expected: Any, found: Any) -> str:
     return f" ({words})" if words else ""
 
 
+def tables_of(sql: str) -> list[str]:
+    """The tables that a query names, each once, to call a check of its rows after.
+
+    >>> tables_of('select a from orders o join main."refunds" r on r.id = o.id where a in (select b from orders)')
+    ['orders', 'main.refunds']
+    """
+    text = _ASIDES.sub(lambda found: found[0] if found[0].startswith('"') else " ", sql)
+    return list(dict.fromkeys(re.sub(r'["`\[\]]', "", name) for name in _TABLE.findall(text)))
+
+
 def has_order(sql: str) -> bool:
     """Whether the query itself (not one inside it) says ORDER BY.
 
     >>> has_order("select a from t order by a"), has_order("select a from (select a from t order by b)")
     (True, False)
     """
-    text = re.sub(r"'(?:[^']|'')*'|\"(?:[^\"]|\"\")*\"|--[^\n]*|/\*.*?\*/", " ", sql, flags=re.DOTALL)
+    text = _ASIDES.sub(" ", sql)
     while True:
         outer = re.sub(r"\([^()]*\)", " ", text)
         if outer == text:

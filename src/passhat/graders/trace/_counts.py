@@ -6,16 +6,16 @@ import json
 from collections import Counter
 from typing import Any
 
-from passhat.facts import Grade, ToolUse, Transcript
+from passhat.facts import Grade, ToolUse, Transcript, plural
 from passhat.graders._names import GraderSetup
 from passhat.graders.trace._evidence import TraceCheck, call_text, checked_names, several, unknown_tools, unoffered
 
 UNITS = {
-    "model_calls": "requests to the model",
-    "turns": "answers of the model",
-    "tool_calls": "tool calls",
-    "repeats": "repeated tool calls",
-    "tokens": "tokens",
+    "model_calls": ("request to the model", "requests to the model"),
+    "turns": ("answer of the model", "answers of the model"),
+    "tool_calls": ("tool call", "tool calls"),
+    "repeats": ("repeated tool call", "repeated tool calls"),
+    "tokens": ("token", "tokens"),
 }
 
 
@@ -35,7 +35,7 @@ class Counts(TraceCheck):
         self.of = of
         self.unoffered_ok = unoffered_ok
         self.unseen_ok = unseen_ok
-        parts = [f"{value} {UNITS[unit]}" for unit, value in self.bounds.items()]
+        parts = [f"{value} {plural(value, *UNITS[unit])}" for unit, value in self.bounds.items()]
         self.name = f"{word} {', '.join(parts)}{f' of {of}' if of else ''}"
 
     def _judge(self, transcript: Transcript, trial: Any) -> Grade:
@@ -46,9 +46,9 @@ class Counts(TraceCheck):
         for unit, bound in self.bounds.items():
             count, told = self._count(transcript, unit)
             if count is None or (count < bound and transcript.truncated):
-                unknown.append(f"the number of {UNITS[unit]} isn't known")
+                unknown.append(f"the number of {UNITS[unit][1]} isn't known")
             elif count > bound or (count < bound and self.word == "exactly"):
-                unit_text = UNITS[unit] + (f" of {self.of}" if self.of else "")
+                unit_text = plural(count, *UNITS[unit]) + (f" of {self.of}" if self.of else "")
                 problems.append(f"{count} {unit_text}, {self.word} {bound} expected{told}")
         if problems:
             return self.failed("; ".join(problems))
