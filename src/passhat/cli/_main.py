@@ -15,9 +15,10 @@ from importlib import import_module
 import click
 
 from passhat import __version__
+from passhat.cli._exhausted import exhausted
 from passhat.facts import PasshatError
-from passhat.summary import ExitCode
 from passhat.isolation._late import keeping_guards
+from passhat.summary import ExitCode
 
 _COMMANDS = {
     "audit": "Test the tests of a suite, before money is spent.",
@@ -90,6 +91,7 @@ def _guarded(arguments: Sequence[str] | None) -> int:
         return ExitCode.WRONG_USE
     except PasshatError as error:
         click.echo(f"passhat: {error}", err=True)
+        _tell_what_is_exhausted(error)
         return int(getattr(error, "command_exit", ExitCode.WRONG_USE))
     except (KeyboardInterrupt, click.Abort) as stop:
         said = str(stop.__cause__ or stop)  # click puts its own exception around Ctrl-C
@@ -103,6 +105,15 @@ def _guarded(arguments: Sequence[str] | None) -> int:
         if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EIO) and error.filename is None:
             click.echo(f"passhat: the output can't be written: {error.strerror}", err=True)
             return ExitCode.WRONG_USE
+        if _tell_what_is_exhausted(error):
+            return ExitCode.WRONG_USE
         traceback.print_exc()
         click.echo("passhat: this is a fault of passhat's own, not of your suite; please report it", err=True)
         return ExitCode.OUR_FAULT
+
+
+def _tell_what_is_exhausted(error: BaseException) -> bool:
+    said = exhausted(error)
+    if said is not None:
+        click.echo(f"passhat: {said}", err=True)
+    return said is not None

@@ -23,7 +23,8 @@ class Capabilities(msgspec.Struct, frozen=True, kw_only=True):
 
     *proved*: every descendant is found and its death is known (Linux, sub-reaper); *best effort*: descendants are
     recorded by looking again and again (macOS, old kernels); *none*: no process isolation at all.
-    ``missing`` names, in words, what keeps the machine from *proved* or from the Landlock guard.
+    ``seccomp`` is whether a trial can be kept from setting the resource limits and the scheduling of other processes.
+    ``missing`` names, in words, what keeps the machine from *proved*, from the Landlock guard or from that.
     """
 
     platform: str
@@ -32,6 +33,7 @@ class Capabilities(msgspec.Struct, frozen=True, kw_only=True):
     children_file: bool = False
     landlock_abi: int = 0
     guard: bool = False
+    seccomp: bool = False
     root: bool = False
     containment: Literal["proved", "best effort", "none"] = "none"
     missing: tuple[str, ...] = ()
@@ -47,6 +49,8 @@ def capabilities() -> Capabilities:
     if sys.platform == "win32":
         return Capabilities(platform="win32", missing=("Windows has neither sessions nor sub-reapers",))
     root = os.geteuid() == 0
+    if sys.platform == "linux" and not os.path.exists("/proc/self/stat"):
+        return Capabilities(platform="linux", root=root, missing=("/proc isn't mounted",))
     if sys.platform != "linux":
         reason = f"{sys.platform} has no sub-reaper, pidfd or Landlock"
         return Capabilities(platform=sys.platform, root=root, containment="best effort", missing=(reason,))
@@ -54,7 +58,7 @@ def capabilities() -> Capabilities:
 
 
 def _linux_capabilities(root: bool) -> Capabilities:
-    from passhat.isolation import _landlock, _linux
+    from passhat.isolation import _landlock, _linux, _seccomp
 
     subreaper = _linux.subreaper_available()
     pidfd = _pidfd_available()
@@ -69,6 +73,9 @@ def _linux_capabilities(root: bool) -> Capabilities:
         missing.append("no /proc/PID/task/TID/children (CONFIG_PROC_CHILDREN): descendants are found by a slower scan")
     if abi < 2:
         missing.append("no Landlock of version 2 (Linux 5.19), or it is switched off: no guard, no confine")
+    filtered = _seccomp.filter_available()
+    if not filtered:
+        missing.append("no seccomp filter can be installed: trials can set the limits of other processes")
     return Capabilities(
         platform="linux",
         subreaper=subreaper,
@@ -76,6 +83,7 @@ def _linux_capabilities(root: bool) -> Capabilities:
         children_file=children,
         landlock_abi=abi,
         guard=_landlock.guard_available(),
+        seccomp=filtered,
         root=root,
         containment="proved" if subreaper and pidfd else "best effort",
         missing=tuple(missing),

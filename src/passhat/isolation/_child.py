@@ -15,7 +15,7 @@ import tempfile
 import time
 from collections.abc import Mapping, Sequence
 
-from passhat.isolation import _landlock, _linux
+from passhat.isolation import _landlock, _linux, _seccomp
 from passhat.isolation._contract import JobOrder
 from passhat.isolation._environ import home_environ, make_home
 from passhat.isolation._launching import Ends
@@ -109,13 +109,15 @@ def make_places(order: JobOrder) -> None:
 
 
 def settle_limits(surroundings: Surroundings) -> None:
-    """Limits that the kernel holds each job to."""
+    """Limits that the kernel holds each job to; from then on it can't set any for others."""
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     if surroundings.user_processes is not None:
         _, hard = resource.getrlimit(resource.RLIMIT_NPROC)
         most = surroundings.user_processes
         if hard == resource.RLIM_INFINITY or most <= hard:
             resource.setrlimit(resource.RLIMIT_NPROC, (most, most))
+    if _LINUX:
+        _seccomp.keep_to_itself()
 
 
 def settle(order: JobOrder, *, guarded: bool = False) -> None:
@@ -219,8 +221,8 @@ class ForkedStage:
         take_environ(self._surroundings.environ(order))
         settle(order, guarded=self._guarded)
         refresh(order)
+        self._surroundings.snapshot.only_as_it_was(order.only_old_code, (order.home, order.cwd))
         self._mark = last_module()
 
-        self._surroundings.snapshot.only_as_it_was(order.only_old_code, (order.home, order.cwd))
     def late_modules(self) -> list[str]:
         return self._surroundings.snapshot.from_disk(self._mark, self._surroundings.kinds)

@@ -53,10 +53,11 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
     which HOME, TMPDIR and the XDG directories below ``home`` are added. ``home`` and ``cwd`` are made when missing;
     without them the job gets empty directories that are removed after it. ``phases`` are (name, seconds) in order, for
     entries that call ``channel.phase(name)``; the first begins with the process.
-    ``guard`` forbids signalling, tracing and reading the memory of anything outside, where the kernel can. ``confine``
+    ``guard`` forbids signalling, tracing and reading the memory of anything outside, where the kernel can. (Limits and
+    scheduling of other processes it can never set, where the kernel has seccomp filters.) ``confine``
     names directories: writing is possible there, below ``home`` and below ``cwd`` only. Without it, None, anywhere.
-    """
     ``only_old_code`` refuses to import files of the user's that changed after the server had learned its code.
+    """
 
     entry: str
     payload: Any = None
@@ -68,8 +69,8 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
     phases: tuple[tuple[str, float | None], ...] = ()
     guard: bool = True
     confine: Sequence[str | os.PathLike[str]] | None = None
-
     only_old_code: bool = False
+
 
 class JobOrder(msgspec.Struct, frozen=True, kw_only=True):
     """A `Job` on the wire: paths as text, the payload as bytes that only the process itself decodes."""
@@ -84,8 +85,8 @@ class JobOrder(msgspec.Struct, frozen=True, kw_only=True):
     phases: tuple[tuple[str, float | None], ...]
     guard: bool
     confine: tuple[str, ...] | None
-    token: bytes = b""
     only_old_code: bool = False
+    token: bytes = b""
 
     @classmethod
     def of(cls, job: Job) -> JobOrder:
@@ -110,8 +111,8 @@ class JobOrder(msgspec.Struct, frozen=True, kw_only=True):
             phases=tuple(job.phases) or (("run", job.limits.seconds),),
             guard=job.guard,
             confine=None if job.confine is None else tuple(os.path.abspath(os.fspath(path)) for path in job.confine),
-        )
             only_old_code=job.only_old_code,
+        )
 
     @property
     def names_places(self) -> bool:

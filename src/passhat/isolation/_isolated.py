@@ -14,7 +14,7 @@ from typing import Self
 import msgspec
 
 from passhat.facts import name_in_text
-from passhat.isolation._capabilities import IsolationError, IsolationUnavailable, capabilities
+from passhat.isolation._capabilities import Capabilities, IsolationError, IsolationUnavailable, capabilities
 from passhat.isolation._config import ServerConfig
 from passhat.isolation._fork_server import ServerProcess
 from passhat.isolation._leftovers import make_scratch, runner_marker
@@ -37,7 +37,7 @@ class ForkServer:
 
     def __init__(self, spec: ServerSpec) -> None:
         self._spec = spec
-        self._marker = runner_marker()
+        self._marker = ""
         self._process: ServerProcess | PortableServer | None = None
         self._start: Start | None = None
         self._config: ServerConfig | None = None
@@ -74,11 +74,9 @@ class ForkServer:
         began = time.monotonic()
         able = capabilities()
         if able.containment == "none":
-            raise IsolationUnavailable(
-                f"process isolation needs Linux or macOS, and this is {able.platform}: use --isolation inline, "
-                "or run passhat in WSL or in a container"
-            )
+            raise IsolationUnavailable(_why_none(able))
         self._check_texts()
+        self._marker = runner_marker()
         self._scratch = make_scratch()
         start = self._start = Start(self._spec, self._marker, self._scratch)
         try:
@@ -94,7 +92,7 @@ class ForkServer:
             raise
         seconds = time.monotonic() - began
         guard = able.guard and report.containment == "proved"
-        self._report = msgspec.structs.replace(report, start_seconds=seconds, guard=guard)
+        self._report = msgspec.structs.replace(report, start_seconds=seconds, guard=guard, seccomp=able.seccomp)
         return self._report
 
     async def slot(self) -> Slot:
@@ -156,3 +154,14 @@ class ForkServer:
             self._process = None
         process = self._process = await self._start.again(self._config)
         return process
+
+
+def _why_none(able: Capabilities) -> str:
+    if able.platform == "linux":
+        return (
+            "process isolation finds processes in /proc, which isn't mounted here: mount it, or use --isolation inline"
+        )
+    return (
+        f"process isolation needs Linux or macOS, and this is {able.platform}: use --isolation inline, "
+        "or run passhat in WSL or in a container"
+    )

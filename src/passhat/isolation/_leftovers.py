@@ -21,6 +21,7 @@ from functools import cache
 
 import psutil
 
+from passhat.isolation._capabilities import capabilities
 from passhat.isolation._environ import MARKER
 from passhat.isolation._removal import remove_tree
 
@@ -30,6 +31,7 @@ except ImportError:  # Windows, where nothing is ever proved to be a dead runner
     flock = None  # type: ignore[assignment]
 
 _SCRATCH = "passhat-run-"
+_UNLOCKED = ".passhat-new-"  # how the name of one begins that is being made
 _LOCK = ".lock"
 _OPEN = os.O_RDWR | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NOFOLLOW", 0)
 _held: dict[str, int] = {}  # the locks of this process's scratch directories
@@ -65,16 +67,25 @@ def make_scratch() -> str:
     """
     for path in [path for path in _held if not os.path.isdir(path)]:
         os.close(_held.pop(path))
-    made = tempfile.mkdtemp(prefix=".passhat-new-")
-    lock = os.open(os.path.join(made, _LOCK), _OPEN | os.O_CREAT, 0o600)
-    _locked(lock)  # on a file system without locks others can't get one either, and leave it alone
-    name = f"{_SCRATCH}{runner_marker().replace(':', '.')}-{secrets.token_hex(4)}"
-    path = os.path.join(os.path.dirname(made), name)
+    name = f"{runner_marker().replace(':', '.')}-{secrets.token_hex(4)}"
+    made, path = (os.path.join(tempfile.gettempdir(), prefix + name) for prefix in (_UNLOCKED, _SCRATCH))
+    os.mkdir(made, mode=0o700)
+    lock_file = os.path.join(made, _LOCK)
+    lock = -1
+    try:
+        lock = os.open(lock_file, _OPEN | os.O_CREAT, 0o600)
+        _locked(lock)  # on a file system without locks others can't get one either, and leave it alone
+        os.rename(made, path)
+    except BaseException:
+        if lock >= 0:
+            os.close(lock)
+            os.unlink(lock_file)
+        os.rmdir(made)
+        raise
     if flock is None:
         os.close(lock)
     else:
         _held[path] = lock
-    os.rename(made, path)
     return path
 
 
@@ -86,6 +97,8 @@ def end_leftovers() -> tuple[int, ...]:
     """
     _remove_scratches()
     ended = []
+    if capabilities().containment == "none":
+        return ()
     for process in psutil.process_iter():
         with contextlib.suppress(psutil.Error, OSError):
             marker = process.environ().get(MARKER, "")
@@ -98,13 +111,19 @@ def end_leftovers() -> tuple[int, ...]:
 def _remove_scratches() -> None:
     folder = tempfile.gettempdir()
     for name in os.listdir(folder):
-        if not name.startswith(_SCRATCH):
+        prefix = next((prefix for prefix in (_SCRATCH, _UNLOCKED) if name.startswith(prefix)), None)
+        if prefix is None:
             continue
         path = os.path.join(folder, name)
-        pid, started, *where = name.removeprefix(_SCRATCH).partition("-")[0].split(".")
+        pid, started, *where = name.removeprefix(prefix).partition("-")[0].split(".")
         marker = f"{pid}:{started}:{'.'.join(where)}"
         with contextlib.suppress(Exception):  # what can't be removed must never keep a run from starting
-            if os.lstat(path).st_uid == os.geteuid() and not os.path.islink(path) and _may_be_dead(marker):
+            if os.lstat(path).st_uid != os.geteuid() or os.path.islink(path):
+                continue
+            if prefix == _UNLOCKED:
+                if _is_dead(marker):
+                    remove_tree(path)
+            elif _may_be_dead(marker):
                 with _lock_of_the_dead(path) as free:
                     if free:
                         remove_tree(path)

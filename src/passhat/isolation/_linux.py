@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import os
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -42,8 +43,14 @@ def _checked(result: int, what: str) -> int:
 
 def syscall(number: int, *args: Any, what: str) -> int:
     """Call the kernel by number; integers are passed as 64-bit values."""
-    wide = [ctypes.c_long(arg) if isinstance(arg, int) else arg for arg in args]
-    return _checked(_libc().syscall(ctypes.c_long(number), *wide), what)
+    return prepared(number, *args, what=what)()
+
+
+def prepared(number: int, *args: Any, what: str) -> Callable[[], int]:
+    """`syscall` as something to call later, with as little as can be left to do then."""
+    call = _libc().syscall
+    wide = [ctypes.c_long(arg) if isinstance(arg, int) else arg for arg in (number, *args)]
+    return lambda: _checked(call(*wide), what)
 
 
 def prctl(option: int, value: int = 0) -> int:

@@ -18,7 +18,7 @@ from typing import Any, NoReturn
 
 import msgspec
 
-from passhat.isolation import _child, _landlock, _linux, _load
+from passhat.isolation import _child, _landlock, _linux, _load, _seccomp
 from passhat.isolation._config import ServerConfig, ServerReady
 from passhat.isolation._frames import Framing, Kind
 from passhat.isolation._owner import Owner
@@ -47,6 +47,7 @@ class Server:
         self._myself = os.pidfd_open(os.getpid())
         self._wakeup = wakeup_on_child()
         self._tree = SubreaperTree(self._wakeup)
+        _seccomp.filter_available()  # built here once, for all jobs
         if os.getppid() != config.runner:
             leave(95)
 
@@ -70,9 +71,9 @@ class Server:
         """Import what else is to be warm, and freeze it. The answer for the runner."""
         self._config = config
         self._wait_for_supervisors()  # a child would be a hazard
-        preloader = self._preloader
         snapshot = config.snapshot()
         snapshot.guard(self._kinds)
+        preloader = self._preloader
         preloader.take([*config.preload, *config.installed], [module.name for module in config.user])
         if config.suspect:
             left_out = preloader.import_safe(config.import_seconds, self._sweep)

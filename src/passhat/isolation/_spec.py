@@ -56,13 +56,14 @@ class ServerReport(msgspec.Struct, frozen=True, kw_only=True):
 
     ``files`` maps the user's files in the snapshot to their SHA-256. ``left_out`` are the installed packages that each
     job imports anew, with the reason; ``unreadable`` user modules without Python source. ``containment`` and ``guard``
-    are for the manifest. ``start_seconds`` is how long the start took.
+    are for the manifest; ``seccomp`` is what it is in `Capabilities`. ``start_seconds`` is how long the start took.
     """
 
     mode: Literal["process", "spawn"]
     reason: str = ""
     containment: str = "proved"
     guard: bool = False
+    seccomp: bool = False
     files: dict[str, str] = {}
     left_out: dict[str, str] = {}
     unreadable: tuple[str, ...] = ()

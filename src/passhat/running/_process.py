@@ -203,6 +203,8 @@ def _notes(report: ServerReport, late: Sequence[str]) -> Sequence[str]:
     notes = []
     if report.mode == "spawn" and report.reason not in ("", "asked for"):
         notes.append(f"{FELL_BACK}{report.reason}")
+    if not report.seccomp:
+        notes.append("there are no seccomp filters: nothing kept a trial from setting the limits of other processes")
     notes += [f"{name} is imported anew in each trial: {reason}" for name, reason in sorted(report.left_out.items())]
     notes += [f"{name} has no Python source and is read from disk in each trial" for name in report.unreadable]
     shown = [shortened(name, 100) for name in late[:_MOST_LATE]]
