@@ -2,10 +2,21 @@
 
 from __future__ import annotations
 
+import os
+
 import pytest
 
 import passhat.isolation
-from passhat.isolation import ForkServer, IsolationUnavailable, ServerSpec, _capabilities, _isolated, capabilities
+from passhat.isolation import (
+    ForkServer,
+    IsolationUnavailable,
+    ServerSpec,
+    _capabilities,
+    _isolated,
+    _leftovers,
+    capabilities,
+    end_leftovers,
+)
 
 
 def test_the_machine_says_what_it_can_promise() -> None:
@@ -22,6 +33,18 @@ def test_every_public_name_is_there() -> None:
         assert getattr(passhat.isolation, name).__module__.startswith("passhat.isolation._")
     with pytest.raises(AttributeError, match="no attribute 'Nothing'"):
         _ = passhat.isolation.Nothing
+
+
+@pytest.mark.asyncio
+async def test_without_proc_the_way_out_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os.path, "exists", lambda path: path != "/proc/self/stat")
+    bare = capabilities.__wrapped__()
+    assert (bare.containment, bare.missing) == ("none", ("/proc isn't mounted",))
+    monkeypatch.setattr(_isolated, "capabilities", lambda: bare)
+    monkeypatch.setattr(_leftovers, "capabilities", lambda: bare)
+    with pytest.raises(IsolationUnavailable, match="isn't mounted here: mount it, or use --isolation inline"):
+        await ForkServer(ServerSpec()).start()
+    assert end_leftovers() == ()
 
 
 @pytest.mark.asyncio

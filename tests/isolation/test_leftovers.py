@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -133,3 +135,31 @@ def test_locks_of_removed_directories_are_let_go(folder: Path) -> None:
     for _ in range(5):
         shutil.rmtree(make_scratch())
     assert len(os.listdir("/proc/self/fd")) <= before + 1
+
+
+def test_a_scratch_that_could_not_be_made_leaves_nothing(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuses(*words: object, **more: object) -> None:
+        raise OSError(errno.EMFILE, "Too many open files")
+
+    assert tempfile.gettempdir() == str(folder)
+    before = set(os.listdir("/proc/self/fd"))
+    for name in ("open", "rename"):
+        with monkeypatch.context() as patched:
+            patched.setattr(os, name, refuses)
+            with pytest.raises(OSError, match="Too many open files"):
+                make_scratch()
+        assert list(folder.iterdir()) == []
+    assert set(os.listdir("/proc/self/fd")) <= before
+
+
+def test_one_that_was_being_made_when_its_runner_was_killed_is_removed(folder: Path, started: Started) -> None:
+    marker, _ = said(popen := start(started, STAYS))
+    dying, living = (folder / f".passhat-new-{whose.replace(':', '.')}-0" for whose in (marker, runner_marker()))
+    for place in (dying, living):
+        place.mkdir()
+    end_leftovers()
+    assert dying.exists()
+    popen.kill()
+    popen.wait()
+    end_leftovers()
+    assert [place.exists() for place in (dying, living)] == [False, True]

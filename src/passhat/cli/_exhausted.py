@@ -41,7 +41,7 @@ def exhausted(error: BaseException) -> str | None:
 def _no_process(error: BaseException) -> bool:
     """Whether the kernel refused a process. A call that would have to wait fails in the same way."""
     frames = traceback.extract_tb(error.__traceback__) if isinstance(error, BlockingIOError) else []
-    return bool(frames) and frames[-1].name == "_execute_child"
+    return any(frame.name == "_execute_child" for frame in frames)  # of subprocess
 
 
 def _limit(name: str) -> str:
