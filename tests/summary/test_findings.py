@@ -205,6 +205,27 @@ def test_sums_that_leave_something_out_and_attempts_that_were_repeated_are_said(
     assert "input tokens, output tokens, dollars, tokens are known subtotals" in partial.message
     assert retried is not None
     assert retried.message.startswith("1 attempt failed for reasons outside the agent and was run again")
+    assert "1 pass came on a later try: passhat show RUN names them" in retried.message
+
+
+@pytest.mark.parametrize(
+    ("status", "passed", "later"),
+    [
+        (Status.ENVIRONMENT_ERROR, True, 1),
+        (Status.TIMEOUT, True, 1),
+        (Status.PROVIDER_ERROR, False, 0),
+        (Status.GRADER_ERROR, True, 0),
+    ],
+)
+def test_a_pass_on_a_later_try_is_counted_and_one_that_was_only_graded_again_is_not(
+    report_of: Reporter, trial: Maker, status: Status, passed: bool, later: int
+) -> None:
+    records = [trial("a", 0, passed=passed, attempts=(Attempt(status),)), trial("a", 1)]
+    report = report_of({"a": ""}, records=records, trials=2)
+    assert (report.usage.retried, report.usage.passed_later) == (1, later)
+    finding = found(report, "retried")
+    assert finding is not None
+    assert ("came on a later try" in finding.message) == bool(later)
 
 
 def grades(trial: Maker, verdicts: Mapping[str, list[bool | str]], *, role: Role = Role.REQUIRED) -> list[TrialRecord]:

@@ -33,6 +33,7 @@ from passhat.running._process_orders import (
     Graded,
     GradeOrder,
     Happened,
+    Loading,
     Made,
     Marked,
     SuiteAddress,
@@ -164,6 +165,7 @@ class Attempt:
         )
         self.closing = contextlib.ExitStack()
         self.runner: asyncio.Runner | None = None
+        self.is_async = False
 
     def run(self) -> None:
         """Everything up to the end of this process. Never raises for what user code does."""
@@ -178,12 +180,14 @@ class Attempt:
         self.recorder.close()
         self.live.cancel()
         self.channel.phase("close", done)
-        self._tear_down(agent)
+        self._tear_down()
 
     def _make_ready(self) -> Callable[..., Any]:
-        suite: Suite
-        agent: Callable[..., Any]
-        suite, agent = self._step("import", self._load)
+        """The world first, and a module that is the agent's own last: nothing of it has run when that is said."""
+        arm = self.order.arm
+        suite: Suite = self._step("import", lambda: suite_at(self.order.suite))
+        named = suite.is_named(arm)
+        self.is_async = self.order.is_async if named else is_async(suite.arm(arm))
         if suite.prepare is not None:
             self.channel.phase("prepare")
             self._step("prepare", lambda: self._call(suite.prepare))
@@ -192,12 +196,11 @@ class Attempt:
             self._step("prepare", lambda: self.channel.emit(Marked(snapshot(made))))
         if suite.environment is not None:
             self.channel.phase("environment")
-            self._step("environment", lambda: self._beside(agent, lambda: self._open(suite)))
+            self._step("environment", lambda: self._beside(lambda: self._open(suite)))
+        if named:
+            self.channel.phase("load", Loading())
+        agent: Callable[..., Any] = self._step("import", lambda: suite.arm(arm))
         return agent
-
-    def _load(self) -> tuple[Suite, Callable[..., Any]]:
-        suite = suite_at(self.order.suite)
-        return suite, suite.arms()[self.order.arm]
 
     def _open(self, suite: Suite) -> None:
         assert suite.environment is not None
@@ -217,9 +220,9 @@ class Attempt:
         except BaseException as error:
             return Done(None, error_info("output", error))
 
-    def _tear_down(self, agent: Callable[..., Any]) -> None:
+    def _tear_down(self) -> None:
         try:
-            self._beside(agent, self.closing.close)
+            self._beside(self.closing.close)
         except BaseException as error:
             self.channel.emit(Torn(error_info("tear-down", error)))
         if self.runner is not None:
@@ -238,9 +241,9 @@ class Attempt:
         value = function(self.live)
         return self._on_loop(value) if is_async(function) or inspect.isawaitable(value) else value
 
-    def _beside(self, agent: Callable[..., Any], function: Callable[[], Any]) -> Any:
+    def _beside(self, function: Callable[[], Any]) -> Any:
         """Call where the agent runs: in its event loop, if it is async."""
-        if not is_async(agent):
+        if not self.is_async:
             return function()
 
         async def here() -> Any:

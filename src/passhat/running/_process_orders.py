@@ -21,7 +21,8 @@ class ActOrder(msgspec.Struct, frozen=True, kw_only=True):
     """One attempt: the public part of a task, and where to work. No expected answer travels with it.
 
     ``workspace`` is a path at which nothing exists yet. ``marks`` asks for the marks of the workspace's files after
-    ``prepare``. ``seconds`` is the agent's deadline, ``output_bytes`` what its output may take.
+    ``prepare``. ``seconds`` is the agent's deadline, ``output_bytes`` what its output may take. ``is_async``: so the
+    agent is, which a process that hasn't imported it can't see.
     """
 
     suite: SuiteAddress
@@ -39,6 +40,7 @@ class ActOrder(msgspec.Struct, frozen=True, kw_only=True):
     seconds: float | None = None
     output_bytes: int | None = None
     services: tuple[ServiceAddress, ...] = ()
+    is_async: bool = False
 
 
 class GradeOrder(msgspec.Struct, frozen=True, kw_only=True):
@@ -75,6 +77,10 @@ class Marked(msgspec.Struct, frozen=True, tag="marked"):
     """A mark of each file that ``prepare`` left, for the diff."""
 
     marks: dict[str, str]
+
+
+class Loading(msgspec.Struct, frozen=True, tag="loading"):
+    """The agent's own module is imported now: what becomes of the trial from here on may be its doing."""
 
 
 class Acting(msgspec.Struct, frozen=True, tag="acting"):
@@ -117,4 +123,4 @@ class Graded(msgspec.Struct, frozen=True, tag="graded"):
     missed: str = ""
 
 
-ActNews = Made | Marked | Acting | Happened | Unready | Done | Torn
+ActNews = Made | Marked | Loading | Acting | Happened | Unready | Done | Torn

@@ -17,7 +17,7 @@ import msgspec
 from passhat.facts import ErrorInfo, OutputText, Status, Transcript, shortened
 from passhat.isolation import Ended, Job, ProcessLimits
 from passhat.isolation._environ import make_home
-from passhat.running._calling import DeadlinePassed
+from passhat.running._calling import DeadlinePassed, is_async
 from passhat.running._executor import Acted
 from passhat.running._grading import diff_of
 from passhat.running._plan import PlannedTrial
@@ -27,6 +27,7 @@ from passhat.running._process_orders import (
     ActOrder,
     Done,
     Happened,
+    Loading,
     Made,
     Marked,
     SuiteAddress,
@@ -88,6 +89,7 @@ class ProcessTrial:
         self.made = False
         self.before: dict[str, str] | None = None
         self.acting = False
+        self.loading = False
         self.unready: ErrorInfo | None = None
         self.done: Done | None = None
         self.torn: ErrorInfo | None = None
@@ -116,6 +118,7 @@ class ProcessTrial:
             seconds=limits.seconds,
             output_bytes=limits.output_bytes,
             services=planned.services,
+            is_async=is_async(world.agents[planned.arm]),
         )
         ready = limits.prepare_seconds
         home, cwd = self.folder.path / "home", self.folder.path / "cwd"
@@ -137,6 +140,7 @@ class ProcessTrial:
                 ("import", LOAD_SECONDS),
                 ("prepare", ready),
                 ("environment", ready),
+                ("load", LOAD_SECONDS),
                 ("act", limits.seconds),
                 ("close", ready if world.environment is not None else min(ready or LEAVE_SECONDS, LEAVE_SECONDS)),
             ),
@@ -161,6 +165,8 @@ class ProcessTrial:
                 self.made = True
             case Marked(marks) if self.before is None and not self.acting:
                 self.before = marks
+            case Loading():
+                self.loading = True
             case Acting(at) if not self.acting:
                 self._begin(at)
             case Unready(error) if self.unready is None and not self.acting:
@@ -216,10 +222,16 @@ class ProcessTrial:
             workspace=workspace,
             diff=functools.partial(diff_of, workspace, self.before, world.template) if world.graders else None,
             final=Left(world, self.planned, self.suite, self.variables, self.before),
-            again=may_run_again(status, world.agents.get(self.planned.arm), begun=self.acting),
+            again=may_run_again(status, world.agents.get(self.planned.arm), begun=self.begun),
             denied=self.session.denied,
             release=release,
         )
+
+    @property
+    def begun(self) -> bool:
+        """Whether anything that is the agent's may have run. What the suite's own file does is believed, as its graders
+        are, unless the gateway has seen a question to the model."""
+        return self.loading or self.acting or self.session.calls > 0
 
     def _seconds(self, ended: Ended) -> float:
         """The agent's seconds by the supervisor's clock: what its process says of them is its own word.
@@ -342,7 +354,7 @@ def _unready(ended: Ended, world: World) -> ErrorInfo:
     """Why the process ended in a phase that isn't the agent's."""
     kind = "tear-down" if ended.phase == "close" else ended.phase
     if ended.kind == "timeout":
-        passed = DeadlinePassed((LOAD_SECONDS if kind == "import" else world.limits.prepare_seconds) or 0.0)
+        passed = DeadlinePassed((LOAD_SECONDS if kind in ("import", "load") else world.limits.prepare_seconds) or 0.0)
         return ErrorInfo(kind, f"{kind} {passed.words}", "DeadlinePassed")
     error = ended.error
     if error is None:

@@ -21,7 +21,7 @@ def runs_again(status: Status) -> bool:
 
 
 def may_run_again(status: Status, agent: object, *, begun: bool) -> bool:
-    """Whether a trial of this agent may be run again as far as its status goes; ``begun``: the agent was started.
+    """Whether a trial of this agent may be run again as far as its status goes; ``begun``: code of it may have run.
 
     Once the agent has begun, it could bring about an environment error itself, and say that it was the simulated user:
     that is tried again only where the agent is made to have one (`passhat.agents.Conversation`). A failure must not

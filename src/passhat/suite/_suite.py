@@ -198,8 +198,19 @@ class Suite:
 
     def arms(self) -> dict[str, Agent]:
         """The agents to run, by name; a suite with one agent has it under ``""``. Named agents are imported now."""
-        agents: Mapping[str, Any] = {"": self.agent} if self.agents is None else self.agents
-        return {name: self._agent(agent) for name, agent in agents.items()}
+        return {name: self.arm(name) for name in self._arms}
+
+    def arm(self, name: str) -> Agent:
+        """One of `arms`; the others aren't imported."""
+        return self._agent(self._arms[name])
+
+    def is_named(self, name: str) -> bool:
+        """Whether an arm is given as "module:function", whose module is imported by `arm`."""
+        return isinstance(self._arms[name], str)
+
+    @property
+    def _arms(self) -> Mapping[str, Any]:
+        return {"": self.agent} if self.agents is None else self.agents
 
     def _agent(self, agent: Agent | str) -> Agent:
         if not isinstance(agent, str):

@@ -146,7 +146,8 @@ class UsageTotals(msgspec.Struct, frozen=True):
     """What the whole run spent: all arms' share of this report, failed trials and earlier attempts included.
 
     ``partial`` names the sums in which some parts were unknown: those are known subtotals. ``cached_tokens`` is part of
-    ``input_tokens``, ``reasoning_tokens`` of ``output_tokens``. ``retried`` counts attempts that were run again.
+    ``input_tokens``, ``reasoning_tokens`` of ``output_tokens``. ``retried`` counts attempts that were run again, and
+    ``passed_later`` the passes of trials that had one.
     """
 
     model_calls: int
@@ -162,6 +163,7 @@ class UsageTotals(msgspec.Struct, frozen=True):
     partial: tuple[str, ...]
 
 
+    passed_later: int
 class JudgeRow(msgspec.Struct, frozen=True, kw_only=True):
     """What one judge said of the ``judged`` trials.
 

@@ -162,5 +162,6 @@ def usage_totals(tally: Tally) -> UsageTotals:
         seconds=math.fsum(task.seconds for task in tally.tasks.values()) or None,
         trials=sum(task.ran for task in tally.tasks.values()),
         retried=tally.retried,
+        passed_later=tally.passed_later,
         partial=spend.partial_names,
     )

@@ -18,6 +18,11 @@ _KINDS = 50
 _REASON = 500
 
 
+def _acted_before(record: TrialRecord) -> bool:
+    """Whether its agent had a try before this one; an earlier grading is none."""
+    return any(RULES[attempt.status].again != "grading only" for attempt in record.attempts)
+
+
 class GraderTally:
     """What one grader said of one task."""
 
@@ -188,6 +193,7 @@ class Tally:
         self._whole = manifest.plan_is_whole and not open_ended
         self.not_regraded = 0
         self.retried = 0
+        self.passed_later = 0
         self.other_arms: Counter[str] = Counter()
         self.splits: dict[str, SplitTally] = {}
         self._manifest = manifest
@@ -233,6 +239,7 @@ class Tally:
         task.ran += 1
         self.not_regraded += any(note.startswith(NOT_JUDGED) for note in record.notes)
         passed = self._judge(record)
+        self.passed_later += passed is True and _acted_before(record)
         task.see(record.trial, passed)
         task.provider += passed is False and record.status is Status.PROVIDER_ERROR
         if any(grade.error is not None and grade.role is not Role.ADVISORY for grade in record.grades):

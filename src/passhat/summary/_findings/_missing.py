@@ -112,8 +112,14 @@ def retried(evidence: Evidence) -> Iterator[Finding]:
             "retried",
             "note",
             f"{count(number, 'attempt')} failed for reasons outside the agent and {plural(number, 'was', 'were')} "
-            "run again; time, tokens and dollars include them",
+            f"run again; time, tokens and dollars include them{_passed_later(evidence.report.usage.passed_later)}",
         )
+
+
+def _passed_later(number: int) -> str:
+    if not number:
+        return ""
+    return f". {count(number, 'pass', 'passes')} came on a later try: passhat show RUN names them and why they had one"
 
 
 def partial_sums(evidence: Evidence) -> Iterator[Finding]:
