@@ -41,9 +41,18 @@ class Supervisor:
         self._scratch = os.path.realpath(scratch or tempfile.gettempdir())
         self._like: JobOrder | None = None  # the last order, without what it was about
         self._place = self._new_place()
+        self._moved: list[str] = []
 
     def serve(self) -> None:
         """Answer jobs one at a time. Returns when the owner is gone, or when a process could not be killed."""
+        try:
+            self._serve()
+        finally:
+            for scratch in self._moved:
+                with contextlib.suppress(OSError):
+                    remove_tree(scratch)
+
+    def _serve(self) -> None:
         count = 0
         self._launch.ahead(self._like, self._place)
         while (message := self._owner.next()) is not None:
@@ -67,12 +76,26 @@ class Supervisor:
         """A path for the directories of the next job, which are made when it comes if it names none."""
         return os.path.join(self._scratch, f"job-{secrets.token_hex(12)}")
 
+    def _make_place(self) -> None:
+        """Directories for a job that names none; elsewhere when a trial has taken away where they were to be."""
+        try:
+            make_place(self._place)
+        except OSError:
+            from passhat.isolation._leftovers import make_scratch
+
+            tempfile.tempdir = os.path.dirname(self._scratch)
+            self._scratch = os.path.realpath(make_scratch())
+            self._moved.append(self._scratch)
+            self._place = self._new_place()
+            self._launch.close()  # the process that was forked ahead knows the other place
+            make_place(self._place)
+
     def _run(self, body: bytes) -> Ended:
         """Run the job of a message. Its process is told first: what else there is to do, is done meanwhile."""
         placed = self._like is None or not self._like.names_places  # as a rule this job is like the last one
         try:
             if placed:
-                make_place(self._place)
+                self._make_place()
             ended = self._once(body)
             if ended.kind in ("signalled", "exited") and not self._launch.took_order():
                 self._launch.ahead(self._like, self._place)

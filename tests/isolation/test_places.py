@@ -1,0 +1,60 @@
+"""The directories of jobs that name none, and what a supervisor keeps open for a job that is over."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from passhat.isolation import ForkServer, Job, ServerSpec, Slot
+
+
+def scratch_of(server: ForkServer) -> Path:
+    assert server._scratch is not None
+    return Path(server._scratch)
+
+
+@pytest.mark.asyncio
+@pytest.mark.parametrize("mode", ["fork", "spawn"])
+@pytest.mark.parametrize("instead", ["nothing", "a file", "a folder that can't be written"])
+async def test_directories_that_a_trial_took_away_are_made_elsewhere_and_removed(
+    spec: Callable[..., ServerSpec], job: Callable[..., Job], mode: str, instead: str
+) -> None:
+    async with ForkServer(spec(mode=mode)) as server:
+        slot = await server.slot()
+        scratch = scratch_of(server)
+        first = (await slot.run(job("about"))).result
+        assert Path(first["cwd"]).is_relative_to(scratch)
+        shutil.rmtree(scratch)
+        if instead == "a file":
+            scratch.touch()
+        elif instead != "nothing":
+            scratch.symlink_to("/proc/self")
+        ended = await slot.run(job("about"))
+        assert ended.kind == "returned", ended.reason
+        second = await slot.run(job("about"))
+        places = [Path(each.result["cwd"]).parent for each in (ended, second)]
+        assert places[0].parent == places[1].parent != scratch
+        assert places[0].parent.parent == scratch.parent
+        assert len({first["cwd"], *places}) == 3
+    assert not places[0].parent.exists()
+    scratch.unlink(missing_ok=True)
+
+
+@pytest.mark.asyncio(loop_scope="module")
+async def test_what_the_directories_are_called_can_not_be_foreseen(slot: Slot, job: Callable[..., Job]) -> None:
+    names = [Path((await slot.run(job("about"))).result["cwd"]).parent.name for _ in range(3)]
+    assert all(len(name) >= 28 for name in names)
+    assert len({name[4:12] for name in names}) == 3
+
+
+@pytest.mark.asyncio(loop_scope="module")
+async def test_a_supervisor_keeps_nothing_open_for_jobs_that_are_over(slot: Slot, job: Callable[..., Job]) -> None:
+    seen = []
+    for _ in range(20):
+        await slot.run(job("echo"))
+        seen.append(len(os.listdir(f"/proc/{slot.pid}/fd")))
+    assert max(seen[10:]) <= max(seen[:4]), seen
