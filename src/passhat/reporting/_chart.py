@@ -25,8 +25,9 @@ def rate_chart(report: Report) -> str:
         f'aria-label="pass^k and pass@k for k from {ks[0]} to {ks[-1]}, with intervals">'
     ]
     parts += _grid(ks)
-    parts += _curve(report.pass_at, ks, "at", "pass@k", -5)
-    parts += _curve(report.pass_hat, ks, "hat", "pass^k", 5)
+    wide = report.conservative_ks
+    parts += _curve(report.pass_at, ks, "at", "pass@k", -5, wide)
+    parts += _curve(report.pass_hat, ks, "hat", "pass^k", 5, wide)
     return "\n".join([*parts, "</svg>"])
 
 
@@ -67,12 +68,15 @@ def _labelled(ks: Sequence[int]) -> list[int]:
     return [*shown, ks[-1]]
 
 
-def _curve(rates: Sequence[Rate], ks: Sequence[int], name: str, label: str, shift: int) -> list[str]:
+def _curve(rates: Sequence[Rate], ks: Sequence[int], name: str, label: str, shift: int, wide: range) -> list[str]:
     rows = [row for row in rates if row.k in ks and row.these_tasks is not None]
     lines = []
     for row in rows:
         x = _x(ks, row.k) + shift
-        for ends, kind in ((row.tasks_like_these, "like"), (row.these_tasks, "these")):
+        for ends, kind in (
+            (row.tasks_like_these, "like"),
+            (row.these_tasks, "these rule" if row.k in wide else "these"),
+        ):
             if ends is not None:
                 low, high = ends
                 lines.append(

@@ -6,7 +6,8 @@ import shlex
 from collections.abc import Sequence
 
 from passhat.reporting._blocks import BAD, DIM, GOOD, STRONG, WARN, Page
-from passhat.reporting._findings import SIGNS
+from passhat.reporting._findings import SIGNS, folded
+from passhat.reporting._headline import more_words
 from passhat.reporting._tables import worst_first
 from passhat.reporting._text import clean
 from passhat.summary import GateRow, Report
@@ -27,7 +28,7 @@ def conclusions(page: Page, report: Report, run: str | None) -> None:
     """Findings, gates, next commands."""
     if report.findings:
         page.heading("Before you rely on this")
-        for finding in report.findings:
+        for finding in folded(report):
             sign, style = SIGNS[finding.severity]
             page.bullet(sign, style, (clean(finding.message, 800), DIM if finding.severity == "note" else ""))
     if report.gates:
@@ -36,6 +37,8 @@ def conclusions(page: Page, report: Report, run: str | None) -> None:
             sign, style = _VERDICT[gate.verdict]
             page.bullet(sign, style, (clean(gate.label, 200), STRONG), "  ", (gate.verdict, style))
             page.line((clean(gate.message, 400), DIM), indent=4)
+            for words in more_words(gate):
+                page.line((words, DIM), indent=4)
         if (more := len(report.gates) - len(_listed(report.gates))) > 0:
             page.line((f"… and {more} more, all met", DIM), indent=2)
     if outcome := outcome_of(report):
@@ -81,6 +84,10 @@ def next_commands(report: Report, run: str) -> list[tuple[str, str]]:
         task, trial = shlex.quote(clean(failing.task)), failing.outcomes.index("-")
         commands.append((f"passhat show {name} {task} {trial}", "read a failed trial"))
         commands.append((f"passhat review {name}", "read them one by one, and say whose fault they are"))
+    needed = [gate.needed_trials for gate in report.gates if gate.needed_trials is not None and not gate.task]
+    if needed and report.run.source_file is not None:
+        run_again = f"passhat run {shlex.quote(clean(report.run.source_file))} --trials {max(needed)}"
+        commands.append((run_again, "about so many decide the gate, if the rates stay as they are"))
     commands.append((f"passhat show {name}", "list all trials"))
     commands.append((f"passhat report {name} --json", "the numbers for a program"))
     return commands

@@ -10,11 +10,13 @@ from rich.text import Text
 from passhat.facts import count
 from passhat.reporting._blocks import BAD, DIM, GOOD, STRONG, WARN, Cell, Column, Page
 from passhat.reporting._text import clean, dollars, rate, seconds, span, tokens
-from passhat.summary import Rate, Report, is_rate_of_an_agent
+from passhat.suite import Gate
+from passhat.summary import GateRow, Rate, Report, is_rate_of_an_agent
 
 Part: TypeAlias = tuple[str, str] | str
 _FEW_KS = (1, 2, 3, 5, 8, 10, 20, 50, 100)
 _ROWS = 7
+_USUAL_K = 5
 
 
 def head(page: Page, report: Report, run: str | None) -> None:
@@ -57,7 +59,7 @@ def moment(text: str) -> str:
 
 def headline(page: Page, report: Report) -> None:
     """The rates with both intervals, then what belongs beside them."""
-    rows = chosen_ks(report.pass_hat)
+    rows = chosen_ks(report)
     page.gap()
     if not rows or report.pass_at_1 is None:
         page.line(("No trial has a verdict: there is no rate to show.", BAD))
@@ -70,10 +72,23 @@ def headline(page: Page, report: Report) -> None:
         page.bullet(f"{label:<8}", DIM, *parts)
 
 
-def chosen_ks(rates: tuple[Rate, ...]) -> list[int]:
+def chosen_ks(report: Report) -> list[int]:
     """The k to show: all of a few, else the telling ones and the last."""
-    ks = [each.k for each in rates]
-    return ks if len(ks) <= _ROWS else [k for k in ks if k in _FEW_KS or k == ks[-1]]
+    ks = [each.k for each in report.pass_hat]
+    asked = {telling_k(report), *_gate_ks(report)}
+    return ks if len(ks) <= _ROWS else [k for k in ks if k in _FEW_KS or k == ks[-1] or k in asked]
+
+
+def telling_k(report: Report) -> int | None:
+    """The one k to show where there is room for one: the largest of a gate, else 5 or what there is below."""
+    ks = [each.k for each in report.pass_hat]
+    gated = [k for k in _gate_ks(report) if k in ks]
+    return max(gated or [k for k in ks if k <= _USUAL_K] or ks, default=None)
+
+
+def _gate_ks(report: Report) -> list[int]:
+    gates = [Gate.parse(row.gate) for row in report.gates if not row.task]
+    return [gate.k for gate in gates if gate.k is not None and gate.k > 1]
 
 
 def _rates(page: Page, report: Report, ks: list[int]) -> None:
@@ -91,14 +106,46 @@ def _rates(page: Page, report: Report, ks: list[int]) -> None:
             [str(k), *_cells(report.rate(k, hat=True), like=like), bar, *_cells(report.rate(k), like=like)] for k in ks
         ]
         page.columns([key, *hat, Column("\n│"), *at], cells)
-        return
-    page.columns([key, *hat], [[str(k), *_cells(report.rate(k, hat=True), like=like)] for k in ks])
-    page.columns([key, *at], [[str(k), *_cells(report.rate(k), like=like)] for k in ks])
+    else:
+        page.columns([key, *hat], [[str(k), *_cells(report.rate(k, hat=True), like=like)] for k in ks])
+        page.columns([key, *at], [[str(k), *_cells(report.rate(k), like=like)] for k in ks])
+    page.line((meaning(like=like), DIM))
+    if words := conservative_words(report):
+        page.line((words, DIM))
+
+
+def meaning(*, like: bool) -> str:
+    """What the intervals are about, in a line."""
+    if like:
+        return "these tasks: other trials of them · tasks like these: other tasks of their kind"
+    return "these tasks: what other trials of the same tasks would show"
+
+
+def conservative_words(report: Report) -> str:
+    """From which k on the intervals are by a rule that widens them; empty where there is no such k."""
+    found = report.conservative_ks
+    if not found:
+        return ""
+    return (
+        f"From k = {found[0]} on, more than half of the {found[-1]} trials a task, a conservative rule makes the "
+        "intervals about these tasks: it, not the agent, widens them with k."
+    )
 
 
 def has_like(report: Report) -> bool:
     """Whether anything is claimed about tasks like these."""
     return any(row.tasks_like_these for row in (*report.pass_hat, *report.pass_at))
+
+
+def more_words(gate: GateRow) -> list[str]:
+    """What would decide an undecided gate; nothing where that isn't known."""
+    if gate.needed_trials is not None:
+        return [
+            f"About {count(gate.needed_trials, 'trial')} of each task would decide it, if the rates stay as they are"
+        ]
+    if gate.needed_tasks is not None:
+        return [f"About {count(gate.needed_tasks, 'task')} would decide it, if they do as these do; more trials don't"]
+    return []
 
 
 def _columns(name: str, *, like: bool) -> list[Column]:

@@ -7,7 +7,19 @@ from typing import TYPE_CHECKING
 
 from passhat.reporting._chart import interval_bar, rate_chart, stretched
 from passhat.reporting._conclusions import next_commands, outcome_of
-from passhat.reporting._headline import flip_words, has_like, moment, size_of, spent_words, verdict_words
+from passhat.reporting._findings import folded
+from passhat.reporting._headline import (
+    conservative_words,
+    flip_words,
+    has_like,
+    meaning,
+    moment,
+    more_words,
+    size_of,
+    spent_words,
+    telling_k,
+    verdict_words,
+)
 from passhat.reporting._judging import judging_rows
 from passhat.reporting._metrics import class_table, count_tables, figures, levels_of
 from passhat.reporting._reading import reading_rows
@@ -60,6 +72,11 @@ def render_html(report: Report, *, run: str | None = None, task_rows: int = 2_00
         more_tasks=max(0, len(tasks) - task_rows),
         ended=ended,
         like=has_like(report),
+        meaning=meaning(like=has_like(report)),
+        conservative=conservative_words(report),
+        telling=None if (k := telling_k(report)) is None else report.rate(k, hat=True),
+        more=more_words,
+        findings=folded(report),
         stretched=bool(report.pass_hat) and stretched([row.k for row in report.pass_hat]),
         verdicts="; ".join(
             part for part in (", ".join(words for words, _ in verdict_words(report)), flip_words(report)) if part

@@ -6,7 +6,7 @@ import re
 
 from passhat.facts import count
 from passhat.reporting._conclusions import outcome_of
-from passhat.reporting._headline import chosen_ks, has_like, moment, size_of
+from passhat.reporting._headline import chosen_ks, conservative_words, has_like, meaning, moment, more_words, size_of
 from passhat.reporting._judging import TITLE as JUDGED
 from passhat.reporting._judging import judging_rows
 from passhat.reporting._metrics import ClassTable, CountTable, class_table, count_tables, figures, levels_of
@@ -64,14 +64,15 @@ def _gates(report: Report) -> str:
     if not report.gates:
         return said
     rows = [
-        f"| {_SIGN[gate.verdict]} | {escape(gate.label, 200)} | **{gate.verdict}** | {escape(gate.message, 400)} |"
+        f"| {_SIGN[gate.verdict]} | {escape(gate.label, 200)} | **{gate.verdict}** | "
+        f"{escape('. '.join([gate.message, *more_words(gate)]), 500)} |"
         for gate in report.gates
     ]
     return "\n".join(["| | gate | verdict | |", "| --- | --- | --- | --- |", *rows]) + (f"\n\n{said}" if said else "")
 
 
 def _rates(report: Report) -> str:
-    ks = chosen_ks(report.pass_hat)
+    ks = chosen_ks(report)
     if report.pass_at_1 is None:
         return "**No trial has a verdict: there is no rate to show.**"
     like = has_like(report)
@@ -82,6 +83,8 @@ def _rates(report: Report) -> str:
         cells = [*_cells(report.rate(k, hat=True), like=like), *_cells(report.rate(k), like=like)]
         lines.append(f"| {k} | {' | '.join(cells)} |")
     lines.append(f"\npass^k: all of k tries pass; pass@k: at least one does. {report.level * 100:g} % intervals.")
+    lines.append(f"{meaning(like=like)}.")
+    lines += [conservative_words(report)] * bool(report.conservative_ks)
     first = report.rate(1)
     if report.trials.missing:
         text = f"**{report.trials.missing} of {count(report.trials.planned, 'trial')} are missing.**"

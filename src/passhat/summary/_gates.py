@@ -7,11 +7,14 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+import msgspec
+
 from passhat.facts import Manifest, count
 from passhat.stats import Interval, Refused, bar_verdict, smallest_all_pass
 from passhat.stats import Rate as RateWord
 from passhat.suite import Gate
 from passhat.summary._amounts import AMOUNTS, Amounts, Judged, judge_mean, judge_percentile, trials_for_percentile
+from passhat.summary._deciding import enough_to_decide
 from passhat.summary._exit_codes import ExitCode
 from passhat.summary._looks import error_of_looks, level_at
 from passhat.summary._measure import MIN_UNITS, MeanScore, Measured, PassRate
@@ -20,6 +23,8 @@ from passhat.summary._report import GateRow, GateVerdict, MissingPolicy
 from passhat.summary._settling import WHEN_DECIDED, can_settle, settled_row
 from passhat.summary._tally import TaskTally
 from passhat.summary._worlds import BOTH, Headline, World
+
+_MANY = 500  # tasks: of more, it isn't looked for how many would do
 
 
 class Ends(NamedTuple):
@@ -84,7 +89,21 @@ class GateJudge:
         refusal = self.population.refusal if gate.of == "tasks like these" else ""
         if refusal:
             return row("undecided", None, None, f"nothing can be said of tasks like these: {refusal}")
-        return row(*self._with_provider(*(self._stopped(gate, level) or self._share(gate, level))))
+        stopped = self._stopped(gate, level)
+        judged = row(*self._with_provider(*(stopped or self._share(gate, level))))
+        return judged if stopped else self._with_needs(judged, gate, looks)
+
+    def _with_needs(self, row: GateRow, gate: Gate, looks: int) -> GateRow:
+        """What would decide an undecided gate, at its next look."""
+        measured = self._measure(gate)(self.headline.shown)
+        if row.verdict != "undecided" or measured is None or self.headline.dependent:
+            return row
+        level, tasks = level_at(gate, looks + 1), len(measured.ns)
+        if gate.of == "these tasks":
+            needed = enough_to_decide(gate, measured.at_trials, max(measured.ns), level)
+            return msgspec.structs.replace(row, needed_trials=needed)
+        times = enough_to_decide(gate, measured.at_tasks, 1, level) if tasks <= _MANY else None
+        return msgspec.structs.replace(row, needed_tasks=times and times * tasks)
 
     def _with_provider(self, verdict: GateVerdict, bound: float | None, estimate: float | None, message: str) -> Judged:
         """The same verdict, with how many failures are the provider's; none where nothing else was seen."""

@@ -7,7 +7,7 @@ same three questions, so that tables and gates need not know which one they hold
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 from passhat.stats import Interval, Side, Target, family_means, interval, mean_interval, suite_rate, task_scores
@@ -30,8 +30,21 @@ class Measured(Protocol):
         """How many independent units the tasks make: families count as one."""
         ...
 
+    @property
+    def ns(self) -> Sequence[int]:
+        """The trials of each task."""
+        ...
+
     def interval(self, of: Target, level: float, side: Side = "both") -> Interval:
         """The interval about a target."""
+        ...
+
+    def at_trials(self, trials: int) -> Measured:
+        """The same with so many trials of each task that passed as often, as nearly as whole counts allow."""
+        ...
+
+    def at_tasks(self, times: int) -> Measured:
+        """The same with each task so many times over, each time as an independent one."""
         ...
 
 
@@ -69,6 +82,15 @@ class PassRate:
             return mean_interval(family_means(scores, self.keys), level, side=side)
         return interval(self.ns, self.cs, k=self.k, rate=self.rate, of=of, level=level, side=side)
 
+    def at_trials(self, trials: int) -> PassRate:
+        """With so many trials of each task."""
+        cs = [round(c / n * trials) for n, c in zip(self.ns, self.cs, strict=True)]
+        return replace(self, ns=[trials] * len(cs), cs=cs)
+
+    def at_tasks(self, times: int) -> PassRate:
+        """With each task so many times."""
+        return replace(self, ns=[*self.ns] * times, cs=[*self.cs] * times, keys=_apart(self.keys, times))
+
 
 @dataclass(frozen=True)
 class MeanScore:
@@ -94,6 +116,19 @@ class MeanScore:
         if of == "these tasks" and not self.dependent:
             return mean_interval(self.scores, level, of=of, n=self.ns, side=side)
         return mean_interval(family_means(self.scores, self.keys), level, side=side)
+
+    def at_trials(self, trials: int) -> MeanScore:
+        """With so many trials of each task."""
+        return replace(self, ns=[trials] * len(self.scores))
+
+    def at_tasks(self, times: int) -> MeanScore:
+        """With each task so many times."""
+        scores, ns = [*self.scores] * times, [*self.ns] * times
+        return replace(self, scores=scores, ns=ns, keys=_apart(self.keys, times))
+
+
+def _apart(keys: Sequence[Hashable], times: int) -> list[Hashable]:
+    return [(key, copy) for copy in range(times) for key in keys]
 
 
 def unit_keys(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from passhat.facts import count
@@ -15,14 +15,16 @@ from passhat.summary._worlds import BOTH, Headline
 _FAR = (15, 20, 30, 50, 70, 100, 150, 200, 300, 500, 700, 1000)
 
 
-def default_ks(n: int) -> tuple[int, ...]:
+def default_ks(n: int, asked: Iterable[int | None] = ()) -> tuple[int, ...]:
     """Every k up to 10, then ever fewer, and n itself: a table that stays readable at 100 trials a task.
 
-    >>> default_ks(4), default_ks(40)
-    ((1, 2, 3, 4), (1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 15, 20, 30, 40))
+    Those up to n that gates ask for (``asked``) are in it.
+
+    >>> default_ks(4), default_ks(40, [12, None, 50])
+    ((1, 2, 3, 4), (1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 15, 20, 30, 40))
     """
     near = range(1, min(max(n, 1), 10) + 1)
-    return (*near, *(k for k in _FAR if k < n), *((n,) if n > 10 else ()))
+    return tuple(sorted({*near, *(k for k in _FAR if k < n), *(k for k in asked if k and k <= n), max(n, 1)}))
 
 
 @dataclass(frozen=True)

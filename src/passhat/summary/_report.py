@@ -160,10 +160,10 @@ class UsageTotals(msgspec.Struct, frozen=True):
     seconds: float | None
     trials: int
     retried: int
+    passed_later: int
     partial: tuple[str, ...]
 
 
-    passed_later: int
 class JudgeRow(msgspec.Struct, frozen=True, kw_only=True):
     """What one judge said of the ``judged`` trials.
 
@@ -288,7 +288,9 @@ class GateRow(msgspec.Struct, frozen=True):
     ``bound`` is the one-sided bound that decided (the proving one while undecided), None where the rate has no
     bound. ``looks`` says which look at the gate this is: earlier runs of the same code that didn't meet it count, and
     so do trials that were added. ``level`` is that of this look; ``error`` is the chance that one of all looks meets a
-    bar that the agent only just misses. ``message`` says it in words.
+    bar that the agent only just misses. ``message`` says it in words. Of an undecided gate ``needed_trials`` says
+    about how many trials of each task would decide it at its next look if the rates stayed as they are, and
+    ``needed_tasks`` how many tasks, of a gate about tasks like these; None where that isn't known, or far too many.
     """
 
     gate: str
@@ -300,6 +302,8 @@ class GateRow(msgspec.Struct, frozen=True):
     message: str
     error: float | None = None
     task: str = ""  # the task that it is about alone; all of them where empty
+    needed_trials: int | None = None
+    needed_tasks: int | None = None
 
     @property
     def label(self) -> str:
@@ -353,6 +357,19 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     def rate(self, k: int, *, hat: bool = False) -> Rate | None:
         """pass@k (pass^k with ``hat=True``), or None when the report doesn't have it."""
         return next((rate for rate in (self.pass_hat if hat else self.pass_at) if rate.k == k), None)
+
+    @property
+    def conservative_ks(self) -> range:
+        """The k above 1 that are more than half of the trials of a task, as far as the report has them; often none.
+
+        Their intervals about these tasks follow the rule nT/k, which widens with k whatever the agent does.
+        """
+        ns = [row.n for row in self.by_task if row.n and row.split != "tune"] or [
+            row.n for row in self.by_task if row.n
+        ]
+        least = min(ns, default=0)
+        found = range(max(2, least // 2 + 1), least + 1)
+        return found if any(row.k in found and "bound rule" in row.method for row in self.pass_hat) else range(0)
 
     @property
     def pass_at_1(self) -> float | None:

@@ -53,7 +53,7 @@ def summarize(
       beside them, a gate must hold at both), *fail*, *exclude* (left out, said so), *exclude-provider* (as *bound*,
       and a provider's failure is missing rather than the agent's failure).
     - ``level`` is that of all two-sided intervals; each gate has its own. ``ks`` are the k of pass@k and pass^k,
-      every one up to the smallest n unless given.
+      every one up to the smallest n unless given; of many the telling ones, and those of the gates.
     - ``regrade`` is the id of the regrade whose grades the ``records`` have in place of the run's own.
     - ``labels`` are what people say of the trials and still holds; None where nobody could say anything.
     - ``planned`` is the number of trials meant for each task, or for named ones; 0 says that what is recorded is all
@@ -87,7 +87,7 @@ def summarize(
     terms = Terms(looks or {}, mixed_allowed=mix_sources, tampered=counted.tampered, undecided=undecided)
     verdicts = judge_gates(counted, headline, population, parsed, terms)
     table = Table(headline, population, level, refused=[], rules=[])
-    chosen = default_ks(min(rate.ns) if rate else 0) if ks is None else tuple(ks)
+    chosen = default_ks(min(rate.ns) if rate else 0, (gate.k for gate in parsed)) if ks is None else tuple(ks)
     report = _report(counted, headline, table, chosen, order, verdicts)
     reading = None if labels is None else reading_of(labels, tally, headline, population, level)
     report = msgspec.structs.replace(report, regrade=regrade, reading=reading)

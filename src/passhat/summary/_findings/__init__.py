@@ -37,9 +37,10 @@ _RULES = (
     *_reading.RULES,
 )
 _ORDER = {"error": 0, "warning": 1, "note": 2}
+_RANK = {"no-failure-read": 0, "judge-uncalibrated": 0, "order": 2, "conservative-interval": 2}  # the rest: 1
 
 
 def find_all(evidence: Evidence) -> tuple[Finding, ...]:
-    """All findings, errors first, otherwise in the order of the rules."""
+    """All findings, errors first; then what a reader is to do before what there is to know, intervals last."""
     found = [finding for rule in _RULES for finding in rule(evidence)]
-    return tuple(sorted(found, key=lambda finding: _ORDER[finding.severity]))
+    return tuple(sorted(found, key=lambda each: (_ORDER[each.severity], _RANK.get(each.rule, 1))))

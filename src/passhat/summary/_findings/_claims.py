@@ -101,15 +101,15 @@ def conservative_rules(evidence: Evidence) -> Iterator[Finding]:
     for k, note in evidence.table.rules:
         if note and k not in by_note.setdefault(_without_k(note), []):
             by_note[_without_k(note)].append(k)
-    for note, ks in by_note.items():
-        which = f"k = {ks[0]}" if len(ks) == 1 else f"k = {ks[0]} to {ks[-1]}"
-        yield Finding("conservative-interval", "note", f"Intervals about these tasks, {which}: {note}")
+    if by_note:
+        said = [f"k = {ks[0]}{f' to {ks[-1]}' if len(ks) > 1 else ''}: {note}" for note, ks in by_note.items()]
+        yield Finding("conservative-interval", "note", f"Intervals about these tasks, {'; '.join(said)}")
 
 
 def _without_k(note: str) -> str:
     """The note with what differs from k to k taken out, so that equal advice is given once."""
     if note.startswith("fewer than"):
-        return "there are fewer than max(5, 2k) trials a task, so the conservative rule nT/k makes them wide"
+        return "the conservative rule nT/k, as there are fewer than max(5, 2k) trials a task"
     return note
 
 

@@ -93,16 +93,16 @@ def incomplete_record(evidence: Evidence) -> Iterator[Finding]:
         word
         for word, known in (
             ("which model answered", manifest.model_requested or manifest.models_reported),
-            ("when", manifest.started),
-            ("the passhat release", manifest.passhat),
+            ("when it ran", manifest.started),
+            ("which release of passhat ran it", manifest.passhat),
         )
         if not known
     ]
     if lacking:
+        *others, last = lacking
+        said = f"{', '.join(others)} or {last}" if others else last
         yield Finding(
-            "incomplete-record",
-            "note",
-            f"The record doesn't say {', '.join(lacking)}: don't publish the number without it",
+            "incomplete-record", "note", f"The record doesn't say {said}: don't publish the number without it"
         )
 
 
