@@ -49,6 +49,40 @@ MUTATIONS = {
     "reading has no bound": ("request_limit=MAX_REQUESTS", "request_limit=None", "test_a_model_that_only_reads"),
     "a model is asked without evidence": ("if not evidence:", "if False:", "test_no_evidence_costs_no_request"),
     "passages are sent whole": ("SHOWN = 80", "SHOWN = 8000", "test_only_the_beginning_of_a_passage"),
+    "the claim isn't sent": ("Claim: {claim}\\n\\n", "", "test_the_model_is_told_the_rules_the_claim"),
+    "the rules aren't sent": ("instructions=INSTRUCTIONS", "instructions=None", "test_the_model_is_told_the_rules"),
+    "only the beginning of a passage is read": (
+        "return context.deps[passage]",
+        "return _beginning(context.deps[passage])",
+        "test_a_passage_that_is_read_is_given_whole",
+    ),
+    "the model's name is ignored": ("OpenAIChatModel(model", "OpenAIChatModel(MODEL", "test_the_model_that_is_named"),
+    "a support needs no citation": (
+        'found.verdict != "insufficient"',
+        'found.verdict in ("refuted", "disputed")',
+        "test_a_verdict_without_evidence_is_refused_and_insufficient_is_not",
+    ),
+    "what is insufficient may cite anything": (
+        "if name not in evidence]",
+        'if name not in evidence and found.verdict != "insufficient"]',
+        "test_an_invented_citation_is_refused_whatever_the_verdict",
+    ),
+    "only an answer with an error is the provider's": (
+        "except ModelAPIError as error",
+        "except __import__('pydantic_ai').exceptions.ModelHTTPError as error",
+        "test_a_provider_that_cannot_be_reached",
+    ),
+    "the last attempt doesn't count": (
+        "retries=MAX_ATTEMPTS - 1",
+        "retries=MAX_ATTEMPTS - 2",
+        "test_the_last_attempt_counts",
+    ),
+    "one fault is told at a time": ('"; ".join(wrong)', "wrong[0]", "test_all_that_is_wrong_with_a_verdict_is_said"),
+    "a dispute has two passages and no more": (
+        "len(set(found.citations)) < 2",
+        "len(set(found.citations)) != 2",
+        "test_a_verdict_that_holds_is_taken_as_it_is",
+    ),
 }
 
 
@@ -89,7 +123,7 @@ def test_each_test_of_the_checker_is_red_when_what_it_names_is_broken(pytester: 
 
 def test_the_checkers_own_tests_pass(pytester: pytest.Pytester) -> None:
     shutil.copytree(FOLDER, pytester.path, dirs_exist_ok=True)
-    pytester.runpytest_inprocess("tests", "-p", "no:cacheprovider", "-p", "no:asyncio").assert_outcomes(passed=22)
+    pytester.runpytest_inprocess("tests", "-p", "no:cacheprovider", "-p", "no:asyncio").assert_outcomes(passed=36)
 
 
 def test_the_evaluation_runs_on_its_simulated_model(tmp_path: Path) -> None:

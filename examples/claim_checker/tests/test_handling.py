@@ -6,7 +6,8 @@ Each of these replies was thought of beforehand. How often a model gives which i
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+import socket
+from collections.abc import Iterator, Mapping
 
 import pytest
 from openai import AsyncOpenAI
@@ -23,11 +24,11 @@ EVIDENCE = {
 }
 
 
-def ask(claim: str, evidence: Mapping[str, str] = EVIDENCE) -> Assessment:
+def ask(claim: str, evidence: Mapping[str, str] = EVIDENCE, *, address: str | None = None) -> Assessment:
     """The checker, as any code would call it: the client finds the scripted model by its usual variables."""
 
     async def run() -> Assessment:
-        async with AsyncOpenAI() as client:
+        async with AsyncOpenAI(base_url=address, max_retries=0, timeout=None if address is None else 0.2) as client:
             return await assess(claim, evidence, client=client)
 
     return asyncio.run(run())
@@ -69,10 +70,57 @@ def test_contradictory_evidence_needs_a_citation_from_each_side(faux: Faux) -> N
     assert "cite one of each side" in told(faux)
 
 
-def test_a_verdict_without_evidence_is_refused_and_insufficient_is_not(faux: Faux) -> None:
-    faux.script(submit("refuted"), submit("insufficient"))
+@pytest.mark.parametrize("verdict", ["supported", "refuted", "disputed"])
+def test_a_verdict_without_evidence_is_refused_and_insufficient_is_not(faux: Faux, verdict: str) -> None:
+    faux.script(submit(verdict), submit("insufficient"))
     assert ask("The bridge is made of oak.").verdict == "insufficient"
-    assert "'refuted' needs the passages it rests on" in told(faux)
+    assert f"{verdict!r} needs the passages it rests on" in told(faux)
+
+
+def test_an_invented_citation_is_refused_whatever_the_verdict_and_wherever_it_stands(faux: Faux) -> None:
+    faux.script(submit("insufficient", "p9"), submit("refuted", "p2", "p8", "p7"), submit("disputed", "p1", "p2"))
+    assert ask(CLAIM) == Assessment(verdict="disputed", citations=["p1", "p2"])
+    assert all(f"there is no passage {name!r}" in told(faux) for name in ("p9", "p8", "p7"))
+
+
+@pytest.mark.parametrize(
+    ("verdict", "citations"), [("disputed", ["p1", "p2", "p3"]), ("supported", ["p1", "p3"]), ("insufficient", ["p3"])]
+)
+def test_a_verdict_that_holds_is_taken_as_it_is(faux: Faux, verdict: str, citations: list[str]) -> None:
+    given = {"verdict": verdict, "citations": citations, "reason": "p1 gives the day"}
+    faux.script(call("submit", given))
+    assert ask(CLAIM).model_dump() == given
+    assert faux.call_count == 1
+
+
+def test_the_last_attempt_counts(faux: Faux) -> None:
+    faux.script(*[submit("supported")] * (MAX_ATTEMPTS - 1), submit("supported", "p1"))
+    assert ask(CLAIM).citations == ["p1"]
+    assert faux.call_count == MAX_ATTEMPTS
+
+
+def test_all_that_is_wrong_with_a_verdict_is_said_at_once(faux: Faux) -> None:
+    faux.script(submit("disputed", "p8", "p8"), submit("disputed", "p1", "p2"))
+    ask(CLAIM)
+    assert "there is no passage 'p8'" in told(faux)
+    assert "cite one of each side" in told(faux)
+
+
+@pytest.fixture(params=["refuses connections", "never answers"])
+def dead(request: pytest.FixtureRequest) -> Iterator[str]:
+    """The address of a provider that is down, in one of two ways."""
+    with socket.socket() as server:
+        server.bind(("127.0.0.1", 0))
+        if request.param == "never answers":
+            server.listen()
+        yield f"http://127.0.0.1:{server.getsockname()[1]}/v1"
+
+
+def test_a_provider_that_cannot_be_reached_is_no_model_that_does_not_comply(faux: Faux, dead: str) -> None:
+    with pytest.raises(Failure) as failure:
+        ask(CLAIM, address=dead)
+    assert failure.value.kind == "provider"
+    assert faux.call_count == 0
 
 
 def test_a_refusal_is_a_failure_of_the_model(faux: Faux) -> None:

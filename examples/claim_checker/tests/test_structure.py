@@ -11,7 +11,7 @@ from collections.abc import Mapping
 import pytest
 from openai import AsyncOpenAI
 
-from checker import MAX_REQUESTS, Assessment, Failure, assess
+from checker import INSTRUCTIONS, MAX_REQUESTS, MODEL, SHOWN, Assessment, Failure, assess
 from passhat.graders import trace
 from passhat.pytest_plugin import Faux
 from passhat.scripting import call, reply
@@ -20,12 +20,12 @@ EVIDENCE = {"p1": "The bridge was opened on 19 March 1932. " + "It took eight ye
 SUPPORTED = call("submit", {"verdict": "supported", "citations": ["p1"]})
 
 
-def ask(claim: str, evidence: Mapping[str, str] = EVIDENCE) -> Assessment:
+def ask(claim: str, evidence: Mapping[str, str] = EVIDENCE, *, model: str = MODEL) -> Assessment:
     """The checker, as any code would call it: the client finds the scripted model by its usual variables."""
 
     async def run() -> Assessment:
         async with AsyncOpenAI() as client:
-            return await assess(claim, evidence, client=client)
+            return await assess(claim, evidence, client=client, model=model)
 
     return asyncio.run(run())
 
@@ -64,6 +64,36 @@ def test_only_the_beginning_of_a_passage_is_sent_before_it_is_read(faux: Faux) -
     assert len(asked) < 300
 
 
+def test_the_model_is_told_the_rules_the_claim_and_where_each_passage_begins(faux: Faux) -> None:
+    faux.script(SUPPORTED)
+    claim = "It took eight years to build, " + "and then some, " * 20 + "until it opened."
+    ask(claim)
+    request = faux.requests[0]
+    assert INSTRUCTIONS.strip() in request.system
+    assert f"Claim: {claim}" in request.user
+    assert "p1: The bridge was opened on 19 March 1932." in request.user
+    assert "p2: Tides." in request.user
+
+
+def test_a_passage_that_is_read_is_given_whole(faux: Faux) -> None:
+    faux.script(reply(call("read", {"passage": "p1"}), call("read", {"passage": "p2"})), SUPPORTED)
+    ask("It took eight years to build.")
+    assert [result.text for result in faux.requests[1].results] == list(EVIDENCE.values())
+
+
+def test_the_model_that_is_named_is_asked(faux: Faux) -> None:
+    faux.script(SUPPORTED, SUPPORTED)
+    ask("It was opened in 1932.")
+    ask("It was opened in 1932.", model="gpt-4.1-2025-04-14")
+    assert [request.model for request in faux.requests] == [MODEL, "gpt-4.1-2025-04-14"]
+
+
+def test_a_short_passage_is_shown_as_it_is_and_a_long_one_is_marked_as_cut(faux: Faux) -> None:
+    faux.script(SUPPORTED)
+    ask("It was opened in 1932.", {"p1": "x" * SHOWN, "p2": "y" * (SHOWN + 1)})
+    assert faux.requests[0].user.splitlines()[-2:] == [f"p1: {'x' * SHOWN}", f"p2: {'y' * SHOWN}…"]
+
+
 def test_the_model_is_offered_two_tools_and_has_to_use_one(faux: Faux) -> None:
     faux.script(SUPPORTED)
     ask("It was opened in 1932.")
@@ -75,7 +105,7 @@ def test_the_model_is_offered_two_tools_and_has_to_use_one(faux: Faux) -> None:
 def test_a_passage_that_does_not_exist_is_not_read(faux: Faux) -> None:
     faux.script(call("read", {"passage": "p9"}), SUPPORTED)
     ask("It was opened in 1932.")
-    assert "there is no passage 'p9'" in faux.requests[1].messages[-1].text
+    assert "there is no passage 'p9'; the passages are p1, p2" in faux.requests[1].messages[-1].text
 
 
 def test_a_model_that_only_reads_is_stopped(faux: Faux) -> None:
