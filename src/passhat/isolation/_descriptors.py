@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+from collections.abc import Sequence
 
 try:
     import resource
@@ -25,8 +26,16 @@ def more_descriptors() -> None:
             _before.append((soft, hard))
 
 
-def as_before(pid: int) -> None:
-    """Give a child the limit that this process was started with: trials see what they would see without us."""
-    if _before and hasattr(resource, "prlimit"):
-        with contextlib.suppress(OSError):
-            resource.prlimit(pid, resource.RLIMIT_NOFILE, _before[0])
+def before() -> tuple[int, ...]:
+    """The soft and hard limit that this process was started with; empty where `more_descriptors` changed nothing."""
+    return _before[0] if _before else ()
+
+
+def as_before(limit: Sequence[int]) -> None:
+    """Take, in a child, the limit that `before` told its parent: trials see what they would see without us.
+
+    The child does it itself, as a process in a trial of another run can't set another's limits.
+    """
+    if limit:
+        soft, hard = limit
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))

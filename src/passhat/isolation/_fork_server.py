@@ -14,7 +14,7 @@ import msgspec
 
 from passhat.isolation._capabilities import IsolationError
 from passhat.isolation._config import ServerConfig, ServerReady
-from passhat.isolation._descriptors import as_before
+from passhat.isolation._descriptors import before
 from passhat.isolation._frames import Framing, Kind
 from passhat.isolation._fresh import command, without_path
 from passhat.isolation._slot import Slot
@@ -42,7 +42,7 @@ class ServerProcess:
         words = self._words.open()
         try:
             self._popen = subprocess.Popen(
-                command("_server", [theirs.fileno()], list(self._config.sys_path)),
+                command("_server", [theirs.fileno(), *before()], list(self._config.sys_path)),
                 env=without_path(self._environ),
                 pass_fds=[theirs.fileno()],
                 stdin=subprocess.DEVNULL,
@@ -58,7 +58,6 @@ class ServerProcess:
             ) from error
         finally:
             theirs.close()
-        as_before(self._popen.pid)
         return await self._configure(Kind.JOB, self._config, seconds)
 
     async def complete(self, config: ServerConfig, seconds: float) -> ServerReady:

@@ -20,6 +20,7 @@ import msgspec
 
 from passhat.isolation import _child, _landlock, _linux, _load, _seccomp
 from passhat.isolation._config import ServerConfig, ServerReady
+from passhat.isolation._descriptors import as_before
 from passhat.isolation._frames import Framing, Kind
 from passhat.isolation._owner import Owner
 from passhat.isolation._preload import Preloader
@@ -233,8 +234,10 @@ def _user_processes(slots: int) -> int | None:
 
 def main(numbers: list[int]) -> None:
     """What the server's interpreter does: read the configuration, prepare, answer, serve."""
-    sock = socket.socket(fileno=numbers[0])
-    os.set_inheritable(numbers[0], False)
+    line, *files = numbers
+    as_before(files)
+    sock = socket.socket(fileno=line)
+    os.set_inheritable(line, False)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     gc.disable()  # imports make little garbage; it is collected once, when all are done
     _child.settle_streams()
