@@ -67,7 +67,7 @@ def test_a_trace_begins_in_each_trial_and_in_no_verdict(some: pytest.Pytester) -
 def test_a_trial_that_takes_too_long_is_a_failed_trial(some: pytest.Pytester) -> None:
     result = some.runpytest_subprocess("-k", "slow")
     result.assert_outcomes(passed=1)
-    result.stdout.fnmatch_lines(["*test_slow  1 of 2 trials passed*"])
+    result.stdout.fnmatch_lines(["*test_slow  recorded only: 1 of 2 trials passed*"])
 
 
 def test_setting_up_is_shown_for_trials_only(some: pytest.Pytester) -> None:

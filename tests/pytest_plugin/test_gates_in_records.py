@@ -27,6 +27,13 @@ def gated(gate: str | None, n: int, missed: list[int], more: str = "") -> str:
     return GATED.format(gate=gate, n=n, missed=missed, more=more)
 
 
+def marked(body: str, n: int = 6, gate: str = "pass@1 >= 0.3", mark: str = "") -> str:
+    return f"{mark}\n@pytest.mark.trials({n}, gate={gate!r}, simulated=True)\ndef test_it(trial):\n    {body}\n"
+
+
+ONE_CALL = "pytest.xfail('hiccup') if trial.number == 3 else None; assert 0"
+OTHER_ERROR = "assert trial.number < 2 or 1 / 0"
+SOME_ERRORS = "@pytest.mark.xfail(raises=ZeroDivisionError{})"
 EVERY = GATED.replace("gate={gate!r}, ", "")
 CASES = {
     "met": (gated("pass@1 >= 0.8", 20, []), "met"),
@@ -40,6 +47,19 @@ CASES = {
     "recorded": (gated(None, 5, [1, 2]), None),
     "expected to fail": ("@pytest.mark.xfail" + gated("pass@1 >= 0.8", 20, list(range(15))), "not met"),
     "passes all the same": ("@pytest.mark.xfail(strict=True)" + gated("pass@1 >= 0.8", 20, []), "met"),
+    "one call of xfail": (marked(ONE_CALL), "undecided"),
+    "one call of xfail, met": (marked("pytest.xfail('hiccup') if trial.number == 3 else None", 30), "met"),
+    "each calls xfail": (marked("pytest.xfail('known')"), "undecided"),
+    "another error than expected": (marked("assert trial.number", mark=SOME_ERRORS.format("")), "met"),
+    "one of two errors expected": (
+        marked("1 / 0 if trial.number else None; assert 0", mark=SOME_ERRORS.format("")),
+        "undecided",
+    ),
+    "the errors expected": (marked(OTHER_ERROR, mark=SOME_ERRORS.format("")), "undecided"),
+    "strict, and others fail": (
+        marked("assert trial.number", mark=SOME_ERRORS.format(", strict=True")),
+        "met",
+    ),
     "broken": (gated("pass@1 >= 0.8", 20, []).replace("trial.number", "trials.number"), "incomplete"),
     "skipped": ("@pytest.mark.skip(reason='later')" + gated("pass@1 >= 0.8", 20, []), None),
 }
@@ -102,4 +122,20 @@ def test_a_session_that_was_broken_off_is_incomplete(pytester: pytest.Pytester) 
     test = gated("pass@1 >= 0.8", 20, []).replace("(trial):", "(trial):" + stop)
     pytester.makepyfile(test_it=FILE.format(test=test))
     assert pytester.runpytest_subprocess().ret != 0
+    assert reported(pytester.path)[0] == 3
+
+
+CUT = """
+import pytest
+
+def pytest_runtestloop(session):
+    session.items[:] = session.items[:{kept}]
+"""
+
+
+@pytest.mark.parametrize("gate", ["pass@1 >= 0.3", None, "every trial"])
+def test_a_session_that_a_hook_cuts_short_is_green_in_no_report(pytester: pytest.Pytester, gate: str | None) -> None:
+    pytester.makeconftest(CUT.format(kept=18))
+    pytester.makepyfile(test_it=FILE.format(test=gated(gate, 20, [])))
+    assert pytester.runpytest().ret == 1
     assert reported(pytester.path)[0] == 3

@@ -157,6 +157,10 @@ def test_thread():
     thread.join()
 
 @trials
+def test_program():
+    os.execlp("true", "true")
+
+@trials
 def test_child():
     child = os.fork()
     if not child:
@@ -180,8 +184,8 @@ def test_is_still_run():
 def test_nothing_in_a_covered_test_ends_the_process(pytester: pytest.Pytester) -> None:
     pytester.makepyfile(test_ended=ENDED)
     result = pytester.runpytest_subprocess("-rA", "--tb=short", "-p", "no:xdist")
-    # failed: six cases of trials and a body; errors: a set-up and a tear-down; the test torn down has passed before
-    result.assert_outcomes(passed=3, failed=7, errors=2)
+    # failed: seven cases of trials and a body; errors: a set-up and a tear-down; the test torn down has passed before
+    result.assert_outcomes(passed=3, failed=8, errors=2)
     result.stdout.fnmatch_lines_random(
         [
             "PASSED *::test_child",
@@ -189,6 +193,7 @@ def test_nothing_in_a_covered_test_ends_the_process(pytester: pytest.Pytester) -
             "*::test_set_up  incomplete: 0 of 0 trials passed, 2 missing*",
             "*::test_tear_down  incomplete: 0 of 0 trials passed, 2 missing*",
             "*::test_thread  0 of 2 trials passed*",
+            "*2 x *os.execv('*', …) would have put another program in the place of the whole process*",
             "*2 x *os._exit(0) would have ended the whole process*",
         ]
     )

@@ -33,7 +33,7 @@ def write_closing(terminal: Any, verdicts: Mapping[str, CaseVerdict], recorded: 
     unasked = sum(verdict.headline == first_line(COSTS) for verdict in verdicts.values())
     if unasked:
         tests = "test with trials was" if unasked == 1 else "tests with trials were"
-        for line in textwrap.wrap(f"{unasked:,} {tests} skipped: {COSTS}", width, **_WHOLE_WORDS):
+        for line in textwrap.wrap(f"{unasked:,} {tests} skipped, since {COSTS}", width, **_WHOLE_WORDS):
             terminal.line(line)
     for line in recorded:
         terminal.line(line)

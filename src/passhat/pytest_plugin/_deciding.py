@@ -144,7 +144,7 @@ class Deciding:
             if case.known is None and declared is not None:
                 case.known = _said_of(declared)
             missing = case.end(why)
-            self._report(case, cut_short(self._decided(case), missing, case.n, why))
+            self._report(case, cut_short(self._decided(case, cut=True), missing, case.n, why))
         if session.exitstatus in _GREEN:
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
@@ -163,7 +163,7 @@ class Deciding:
     def _distributes(self) -> bool:
         return self._config.pluginmanager.has_plugin("dsession")
 
-    def _decided(self, case: CaseParts) -> CaseVerdict:
+    def _decided(self, case: CaseParts, *, cut: bool = False) -> CaseVerdict:
         trials = case.whole()
         for number in sorted(case.lost):
             self._recording.add(case.trials[number])
@@ -174,7 +174,8 @@ class Deciding:
         policy = self._config.getoption("passhat_undecided")
         who = msgspec.convert(source, ModelSource)
         verdict = decide_case(trials, policy, who, looks)
-        if first.rule:
+        green = verdict.outcome not in ("failed", "error")
+        if first.rule and not (cut and green):  # without a rule, what is missing makes the report incomplete too
             self._recording.decided(first.arms, _task_gate(case.name, trials, policy, who, verdict))
         return verdict
 
@@ -199,8 +200,10 @@ class Deciding:
         kind = getattr(report, "passhat_kind", None)
         if kind is None:
             return None
-        if report.when not in ("call", "???") and kind == "passed":
+        if kind == "subtest" or (report.when not in ("call", "???") and kind == "passed"):
             return "", "", ""
+        if kind == "failed subtest":
+            return "", "u", "subtest of a trial failed"
         if kind in FAILURES:
             return "", "f", "trial failed"
         letter, word = {

@@ -53,14 +53,14 @@ class Case:
 class ItemTrial:
     """One trial of a case, as the process that runs it knows it."""
 
-    __slots__ = ("alone", "case", "ended", "judged", "number", "running", "subtest")
+    __slots__ = ("alone", "case", "due", "ended", "judged", "number", "subtest")
 
     def __init__(self, case: Case, number: int) -> None:
         self.case = case
         self.number = number  # from 1
         self.alone = False  # asked for by its own name: an ordinary test
-        self.running = False  # its body is running
-        self.subtest: tuple[str, str] | None = None  # the first subtest that failed: why, and its traceback
+        self.due = False  # the next report of a body is the trial's own, and no subtest's
+        self.subtest: tuple[str, str] | None = None  # the first that failed and isn't told of yet: why, and where
         self.judged: Judged | None = None
         self.ended: SuiteTrial | None = None  # for a trial of a suite
 

@@ -33,6 +33,7 @@ class _Run:
     def __init__(self, writer: RunWriter) -> None:
         self.writer = writer
         self.seen = Seen()
+        self.ran = False  # whether any trial did: most sessions of a laptop only skip those that cost money
 
     def append(self, trials: Sequence[TrialParts]) -> None:
         """Write trials in one go."""
@@ -41,7 +42,9 @@ class _Run:
             transcript = trial.transcript() if trial.used_a_model else None
             if transcript is not None and transcript.events:
                 self.seen.add(transcript)
-            rows.append((trial.record(), transcript if transcript is not None and transcript.events else None))
+            record = trial.record()
+            self.ran = self.ran or record.counts
+            rows.append((record, transcript if transcript is not None and transcript.events else None))
         self.writer.extend(rows)
 
 
@@ -57,6 +60,7 @@ class Recording:
         self._gates: dict[Arms, list[TaskGate]] = {}
         self._wrote = 0.0
         self._problem = ""
+        self._unfinished = ""
         self._secrets = secrets_of(host_environment(config))
 
     def add(self, trial: TrialParts) -> None:
@@ -96,6 +100,7 @@ class Recording:
     def close(self, *, whole: bool, files: Mapping[str, str]) -> None:
         """Finish the record; ``whole`` says that each case had its verdict."""
         self.write()
+        self._unfinished = "" if whole else "  (the session didn't finish)"
         for arms, run in self._runs.items():
             plan = self._outline.fields(arms)
             try:
@@ -114,8 +119,10 @@ class Recording:
         """What the terminal says of the record."""
         lines = [self._problem] if self._problem else []
         for arms, run in self._runs.items():
+            if not run.ran:
+                continue
             if len(run.writer.manifest.arms) > 1:
-                lines.append(f"recorded: passhat compare {run.writer.run_id} ({', '.join(arms)})")
+                lines.append(f"recorded: passhat compare {run.writer.run_id} ({', '.join(arms)}){self._unfinished}")
             else:
-                lines.append(f"recorded: passhat report {run.writer.run_id}")
+                lines.append(f"recorded: passhat report {run.writer.run_id}{self._unfinished}")
         return lines

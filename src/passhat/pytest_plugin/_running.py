@@ -57,11 +57,14 @@ class Running:
         if item is not current or trial is None:
             return report
         if report.when == "call":
-            if trial.running:
+            if not trial.due:
                 return _subtest(trial, item, call, report)
-        elif call.excinfo is None and trial.ended is None and EVIDENCE not in item.stash:
-            report.__dict__.pop("wasxfail", None)
-            return report  # nothing to say of the phases around the body
+            trial.due = False
+        elif call.excinfo is None:
+            set_up = trial.due = report.when == "setup"
+            if trial.ended is None and (set_up or trial.subtest is None) and EVIDENCE not in item.stash:
+                report.__dict__.pop("wasxfail", None)
+                return report  # nothing to say of the phases around the body
         part = self._part(item, trial, call, report)
         if part.kind == "broken":
             trial.case.broken = part.message
@@ -107,7 +110,7 @@ class Running:
         def run() -> None:
             __tracebackhide__ = True
             reseed(seed + 1)
-            trial.running = True
+            trial.due = False
             try:
                 body()
                 _nothing_left(item)
@@ -115,7 +118,7 @@ class Running:
                 trial.judged = judge_trial(item, trial.case)
                 raise
             finally:
-                trial.running = False
+                trial.due = True
             judged = trial.judged = judge_trial(item, trial.case)
             if judged is not None and not judged.passed and trial.alone:
                 pytest.fail(judged.message, pytrace=False)
@@ -128,8 +131,10 @@ class Running:
         when = report.when or "call"
         kind, message, name = classify(call, when)
         text = "" if kind in ("passed", "skipped") else storable(report.longreprtext)
-        if kind == "passed" and when == "call" and trial.subtest:
-            kind, (message, text) = "failed", trial.subtest
+        if trial.subtest is not None and when != "setup":
+            if kind == "passed":
+                kind, (message, text) = "failed", trial.subtest
+            trial.subtest = None
         own = kind == "passed"
         more: dict[str, Any] = {}
         if when == "call":
@@ -221,9 +226,9 @@ def _nothing_left(item: pytest.Item) -> None:
 
 def _evidence_of(item: pytest.Item, trial: ItemTrial, kind: Kind, message: str) -> tuple[Kind, str, dict[str, Any]]:
     """What the gateway saw, what the judges said, and a suite's own record, beat what the test raised."""
-    if trial.ended is not None:
-        return trial.ended.kind, trial.ended.message, {"record": trial.ended.record}
     seen_by = item.stash.get(EVIDENCE, None)
+    if trial.ended is not None and not (seen_by is not None and seen_by.astray):
+        return trial.ended.kind, trial.ended.message, {"record": trial.ended.record}
     if seen_by is None:
         return kind, message, {}
     more: dict[str, Any] = {}
@@ -259,9 +264,11 @@ def _closing_of(item: pytest.Item, trial: ItemTrial) -> dict[str, Any]:
 def _subtest(
     trial: ItemTrial, item: pytest.Item, call: pytest.CallInfo[Any], report: pytest.TestReport
 ) -> pytest.TestReport:
-    """A subtest that fails makes its trial fail, and nothing else."""
+    """A subtest that fails makes its trial fail, and nothing else: like the trial it is progress and no result."""
     kind, message, _ = classify(call, "call")
-    if kind not in ("passed", "skipped"):
+    report.__dict__["passhat_kind"] = "subtest"
+    if kind not in ("passed", "skipped") and not hasattr(report, "wasxfail"):
+        report.__dict__["passhat_kind"] = "failed subtest"
         trial.subtest = trial.subtest or (f"subtest: {message}", storable(report.longreprtext))
         path, line, _ = item.location
         report.outcome = "skipped"

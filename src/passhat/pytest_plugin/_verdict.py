@@ -195,11 +195,11 @@ def cut_short(verdict: CaseVerdict, missing: Sequence[int], n: int, why: str) ->
     if verdict.outcome == "error":
         return replace(verdict, text=f"{verdict.text}\n\n{lacking}")
     headline, _, rest = verdict.text.partition("\n")
-    if "incomplete" not in headline.partition(":")[0]:
-        headline = f"incomplete: {verdict.headline}" if verdict.outcome != "failed" else verdict.headline
-    return replace(
-        verdict, outcome="failed", headline=headline, text=f"{headline}\n{lacking}\n{rest}", xfail=None, expected=""
-    )
+    decided = verdict.outcome == "failed" and ("verdict", "undecided") not in verdict.properties
+    if not decided and not headline.startswith("incomplete"):
+        headline = f"incomplete: {verdict.headline}"
+    text = f"{headline}\n{lacking}\n{rest}"
+    return replace(verdict, outcome="failed", headline=headline, text=text, xfail=None, expected="")
 
 
 def _ranges(numbers: Sequence[int]) -> str:

@@ -119,6 +119,7 @@ class _Hold:
 
 
 def _replaced(function: str, path: Any) -> str:
+    path = os.fsdecode(path) if isinstance(path, bytes) else path
     return (
         f"os.{function}({path!r}, …) would have put another program in the place of the whole process without a word; "
         "start it with subprocess.run"
