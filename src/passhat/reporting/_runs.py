@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Protocol
+from collections.abc import Iterable, Mapping
+from typing import Literal, Protocol
 
 from rich.text import Text
 
@@ -11,7 +11,7 @@ from passhat.facts import Manifest, Role, TrialRecord, count
 from passhat.reporting._blocks import BAD, DIM, GOOD, STRONG, WARN, Cell, Column, Page
 from passhat.reporting._console import Look
 from passhat.reporting._text import clean, dollars, in_a_line, rate, seconds, tokens
-from passhat.summary import quick_missing, quick_pass_at_1
+from passhat.summary import GateVerdict, quick_missing, quick_pass_at_1
 
 
 class Listed(Protocol):
@@ -33,8 +33,16 @@ class Listed(Protocol):
         ...
 
 
-def render_runs(runs: Iterable[Listed], *, width: int = 80, color: bool = False, unicode: bool = True) -> str:
-    """The runs in the order given, a line each."""
+def render_runs(
+    runs: Iterable[Listed],
+    *,
+    gates: Mapping[str, GateVerdict] | None = None,
+    width: int = 80,
+    color: bool = False,
+    unicode: bool = True,
+) -> str:
+    """The runs in the order given, a line each. ``gates`` has the verdict on each run's gates, by its id, if known."""
+    gates = gates or {}
     page = Page(Look(width, color, unicode))
     rows: list[list[Cell]] = []
     problems = []
@@ -42,19 +50,24 @@ def render_runs(runs: Iterable[Listed], *, width: int = 80, color: bool = False,
         if run.manifest is None:
             problems.append((clean(run.run_id, 80), clean(run.problem, 300)))
             continue
-        rows.append(_run_cells(run.run_id, run.manifest))
+        rows.append(_run_cells(run.run_id, run.manifest, gates.get(run.run_id) if gates else ""))
     if not rows and not problems:
         page.line("There is no run yet. Make one: passhat run PATH")
     if rows:
         columns = [Column("run", shrinks=True, most=60, least=44), Column("tasks × trials", "right", drops=3)]
-        columns += [Column("pass@1", "right"), Column("missing", "right", drops=1), Column("state", drops=2)]
+        columns += [Column("pass@1", "right"), Column("missing", "right", drops=1)]
+        columns += [Column("gates", drops=1)] * bool(gates) + [Column("state", drops=2)]
         page.columns([*columns, Column("model", shrinks=True, most=30, drops=4)], rows, indent=0)
     for name, problem in problems:
         page.bullet("✗", BAD, (name, STRONG), f": {problem}", indent=0)
     return page.text()
 
 
-def _run_cells(run_id: str, manifest: Manifest) -> list[Cell]:
+_GATES = {"met": GOOD, "not met": BAD, "undecided": WARN, "incomplete": BAD}
+
+
+def _run_cells(run_id: str, manifest: Manifest, verdict: GateVerdict | Literal[""] | None) -> list[Cell]:
+    """The cells of a run; one for its gates unless ``verdict`` is empty."""
     known = quick_pass_at_1(manifest)
     missing = quick_missing(manifest)
     model = clean(manifest.model_requested or "", 60)
@@ -68,6 +81,7 @@ def _run_cells(run_id: str, manifest: Manifest) -> list[Cell]:
         f"{len(manifest.task_ids)} × {_trials(manifest)}",
         Text(rate(known), STRONG),
         Text(str(missing), BAD) if missing else Text("–", DIM),
+        *([] if verdict == "" else [Text(verdict, _GATES[verdict]) if verdict else Text("–", DIM)]),
         state,
         source,
     ]

@@ -7,7 +7,7 @@ computes nothing of its own.
 from passhat.summary._agreement import agreement, agreements, by_rater
 from passhat.summary._arm_looks import ArmCounts, ArmLook, arm_look, held_out_tasks, units_of
 from passhat.summary._changed import ChangedTask, name_changed
-from passhat.summary._earlier_looks import EarlierLooks, same_thing, served
+from passhat.summary._earlier_looks import EarlierLooks, KnownLooks, same_thing, served
 from passhat.summary._exit_codes import ExitCode
 from passhat.summary._gates import Feasibility, gate_feasibility
 from passhat.summary._holding import holding, starts
@@ -66,6 +66,7 @@ __all__ = [
     "JudgedTrial",
     "JudgedTrials",
     "Judging",
+    "KnownLooks",
     "MissingPolicy",
     "Rate",
     "RateWithout",

@@ -58,6 +58,10 @@ def _source(run: Manifest) -> str:
     return "live" if source == "unseen" else source
 
 
+KnownLooks = dict[tuple[Path, str, str | None, str | None, int], bool]
+"""Whether a run was a look at a gate: by its place, the gate, the task and the arm if one is meant, and its number."""
+
+
 class EarlierLooks:
     """The earlier runs below ``root`` that looked at the same thing as ``run``, read when they are needed.
 
@@ -75,15 +79,20 @@ class EarlierLooks:
 
     def __init__(self, run: Manifest, root: Path | str) -> None:
         self._run = run
+        self._known: KnownLooks = {}
         self._find: Callable[[], Iterable[tuple[Path, Manifest]]] = lambda: _below(root)
         self._runs: list[tuple[Path, Manifest]] | None = None
         self._records: dict[Path, list[TrialRecord]] = {}
 
     @classmethod
-    def among(cls, run: Manifest, runs: Sequence[tuple[Path, Manifest]]) -> EarlierLooks:
-        """Looks among these runs, wherever they lie."""
+    def among(
+        cls, run: Manifest, runs: Sequence[tuple[Path, Manifest]], known: KnownLooks | None = None
+    ) -> EarlierLooks:
+        """Looks among these runs, wherever they lie. ``known`` is added to: who asks for many runs gives one to all."""
         made = cls(run, "")
         made._find = lambda: runs
+        if known is not None:
+            made._known = known
         return made
 
     def at(self, gate: Gate | str, *, task: str | None = None, arm: str | None = None) -> int:
@@ -91,34 +100,32 @@ class EarlierLooks:
         gate = Gate.parse(gate) if isinstance(gate, str) else gate
         looks = 1
         for path, run in self._same(whole=task is None):
-            manifest = msgspec.structs.replace(run, task_gates=())
-            if arm is not None and arm not in manifest.arms:
-                continue
-            records = self._read(path)
-            ended = manifest.state == "finished"
-            if not ended and all(record.passed is None for record in records):
-                continue  # nothing was seen of it
-            if task is None:
-                (row,) = summarize(
-                    manifest,
-                    records,
-                    arm=arm,
-                    ks=(1,),
-                    gates=(gate,),
-                    looks={str(gate): looks},
-                    mix_sources=True,
-                ).gates
-            else:
-                side = manifest.main_arm if arm is None else arm
-                records = [record for record in records if (record.task, record.arm) == (task, side)]
-                if not records:
-                    continue
-                alone = msgspec.structs.replace(manifest, task_ids=(task,), trials=len(records), counts=())
-                (row,) = summarize(
-                    alone, records, arm=arm, ks=(), gates=(gate,), looks={str(gate): looks}, planned=len(records)
-                ).gates
-            looks += row.verdict in ("not met", "undecided") or (row.verdict == "incomplete" and not ended)
+            key = (path, str(gate), task, arm, looks)
+            if key not in self._known:
+                self._known[key] = self._is_look(path, run, gate, task, arm, looks)
+            looks += self._known[key]
         return looks
+
+    def _is_look(self, path: Path, run: Manifest, gate: Gate, task: str | None, arm: str | None, looks: int) -> bool:
+        """Whether a run, itself look number ``looks``, was one: it showed something, and not that the gate is met."""
+        manifest = msgspec.structs.replace(run, task_gates=())
+        if arm is not None and arm not in manifest.arms:
+            return False
+        records = self._read(path)
+        ended = manifest.state == "finished"
+        if not ended and all(record.passed is None for record in records):
+            return False  # nothing was seen of it
+        number = {str(gate): looks}
+        if task is None:
+            (row,) = summarize(manifest, records, arm=arm, ks=(1,), gates=(gate,), looks=number, mix_sources=True).gates
+        else:
+            side = manifest.main_arm if arm is None else arm
+            records = [record for record in records if (record.task, record.arm) == (task, side)]
+            if not records:
+                return False
+            alone = msgspec.structs.replace(manifest, task_ids=(task,), trials=len(records), counts=())
+            (row,) = summarize(alone, records, arm=arm, ks=(), gates=(gate,), looks=number, planned=len(records)).gates
+        return row.verdict in ("not met", "undecided") or (row.verdict == "incomplete" and not ended)
 
     def of(self, gates: Iterable[Gate | str], *, arm: str | None = None) -> dict[str, int]:
         """Which look this run is at each of its gates, by the gate's text."""

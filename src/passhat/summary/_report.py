@@ -12,6 +12,7 @@ import msgspec
 
 from passhat.facts import Manifest, MetricValue, ModelSource
 from passhat.stats import OrderVerdict
+from passhat.summary._exit_codes import ExitCode
 
 SCHEMA = 1
 Range = tuple[float, float]
@@ -370,6 +371,15 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
         least = min(ns, default=0)
         found = range(max(2, least // 2 + 1), least + 1)
         return found if any(row.k in found and "bound rule" in row.method for row in self.pass_hat) else range(0)
+
+    @property
+    def gates_verdict(self) -> GateVerdict | None:
+        """One word for all gates, as far as they bear on the exit code; None where there are none."""
+        if not self.gates:
+            return None
+        failed: dict[int, GateVerdict] = {ExitCode.GATE_NOT_MET: "not met", ExitCode.INCOMPLETE: "incomplete"}
+        undecided = any(row.verdict == "undecided" for row in self.gates)
+        return failed.get(self.exit_code, "undecided" if undecided else "met")
 
     @property
     def pass_at_1(self) -> float | None:
