@@ -102,7 +102,7 @@ def conservative_rules(evidence: Evidence) -> Iterator[Finding]:
         if note and k not in by_note.setdefault(_without_k(note), []):
             by_note[_without_k(note)].append(k)
     if by_note:
-        said = [f"k = {ks[0]}{f' to {ks[-1]}' if len(ks) > 1 else ''}: {note}" for note, ks in by_note.items()]
+        said = [f"k = {min(ks)}{f' to {max(ks)}' if len(ks) > 1 else ''}: {note}" for note, ks in by_note.items()]
         yield Finding("conservative-interval", "note", f"Intervals about these tasks, {'; '.join(said)}")
 
 
