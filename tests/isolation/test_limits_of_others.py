@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 from tests.isolation.entries import isolation_limits
 
-from passhat.isolation import ForkServer, Job, ServerSpec, Slot, _linux, _seccomp, capabilities
+from passhat.isolation import ForkServer, Job, ServerSpec, Slot, _descriptors, _linux, _seccomp, capabilities
 
 needs_seccomp = pytest.mark.skipif(not capabilities().seccomp, reason="this kernel takes no seccomp filter")
 REFUSED = dict.fromkeys(isolation_limits.WAYS, "EPERM")
@@ -84,6 +84,21 @@ async def test_so_it_is_in_every_mode(spec: Callable[..., ServerSpec], job: Call
         ended = await slot.run(job("isolation_limits:sets", {"supervisor": slot.pid, "its pid": -1}))
     assert ended.result == {"supervisor": REFUSED, "its pid": DONE}
     assert server.report.seccomp
+
+
+@pytest.mark.asyncio(loop_scope="module")
+async def test_jobs_have_the_limit_on_files_that_their_runner_had_also_within_a_trial(
+    spec: Callable[..., ServerSpec], job: Callable[..., Job], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refused(*words: Any) -> None:
+        raise PermissionError("as in a trial")
+
+    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    monkeypatch.setattr(_descriptors, "_before", [(777, hard)])
+    monkeypatch.setattr(resource, "prlimit", refused)
+    async with ForkServer(spec()) as server:
+        ended = await (await server.slot()).run(job("isolation_limits:reads", 0))
+    assert ended.result == [[777, hard], True]
 
 
 # ---- the program, on both machines
