@@ -1,6 +1,7 @@
 """What every test of the plugin needs."""
 
 import sys
+from collections.abc import Iterator
 
 import numpy  # noqa: F401 - loaded before pytester saves the modules: it can't be loaded twice in one process
 import openai.resources.chat  # noqa: F401 - slow to load, and so loaded once
@@ -11,6 +12,9 @@ import passhat.gateway
 import passhat.pytest_plugin._deciding
 import passhat.pytest_plugin._doubles
 import passhat.pytest_plugin._running  # noqa: F401
+from passhat.facts import Limits, ModelCall
+from passhat.gateway import Gateway, Request, Simulate
+from passhat.scripting import say
 
 
 @pytest.fixture(autouse=True)
@@ -23,3 +27,18 @@ def little_sessions(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPa
         pytester: pytest.Pytester = request.getfixturevalue("pytester")
         pytester.makeini("[pytest]\nasyncio_default_fixture_loop_scope = function")
         monkeypatch.setenv("PYTEST_ADDOPTS", "-p no:randomly -p no:rerunfailures -p no:cov -p no:hypothesispytest")
+
+
+@pytest.fixture
+def paid(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[ModelCall]]:
+    """What reaches the provider, a gateway that plays it."""
+
+    def live(request: Request, rng: object) -> object:
+        return say("live")
+
+    calls: list[ModelCall] = []
+    with Gateway() as gateway:
+        session = gateway.open(Simulate(live), sink=calls.append, limits=Limits(model_calls=None), label="provider")
+        for name, value in session.access.environ().items():
+            monkeypatch.setenv(name, value)
+        yield calls

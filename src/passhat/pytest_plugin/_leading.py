@@ -11,9 +11,7 @@ from typing import Any
 import pytest
 
 from passhat.pytest_plugin._definitions import definitions_of, uses_ours
-from passhat.pytest_plugin._environment import host_environment
 from passhat.pytest_plugin._exits import Exits
-from passhat.pytest_plugin._guard import Guard
 from passhat.pytest_plugin._keys import CASE, TRIAL
 from passhat.pytest_plugin._routing import routing_of
 from passhat.pytest_plugin._variables import Variables
@@ -48,8 +46,7 @@ class Leading:
         self._exits = exits
         self._variables = variables
         self._routing = routing_of(config)
-        self._guard = Guard(host_environment(config), self._routing.refused)
-        config.add_cleanup(self._end)
+        config.add_cleanup(variables.restore)
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtest_protocol(self, item: pytest.Item) -> Generator[None, object, object]:
@@ -57,7 +54,6 @@ class Leading:
             self._variables.restore()
             return (yield)
         self._variables.lead()
-        self._guard.install()
         self._routing.begin(item)
         self.running = True
         try:
@@ -70,17 +66,17 @@ class Leading:
     def pytest_runtest_setup(self, item: pytest.Item) -> None:
         self._routing.again(item)
 
-    def _end(self) -> None:
-        self._variables.restore()
-        self._guard.remove()
-
 
 class LeadingShared:
-    """Registered when a session has other tests too: fixtures that covered ones share are led whoever needs them."""
+    """Registered when a session has other tests too: fixtures that covered ones share are led whoever needs them.
+
+    From their set-up to the end of their tear-down, whenever that comes.
+    """
 
     def __init__(self, leading: Leading, variables: Variables, covered: Iterable[pytest.Item]) -> None:
         self._leading = leading
         self._variables = variables
+        self._depth = 0  # a fixture may ask for another while it is set up, and is torn down after those that need it
         found = {id(definitions): definitions for definitions in map(definitions_of, covered)}
         self._shared = {
             definition
@@ -92,10 +88,22 @@ class LeadingShared:
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_fixture_setup(self, fixturedef: pytest.FixtureDef[Any]) -> Generator[None, object, object]:
-        if self._leading.running or fixturedef not in self._shared:
+        led = self._depth or self._leading.running or fixturedef in self._shared
+        if not led or fixturedef.scope == "function":
             return (yield)
-        self._variables.lead()
+        fixturedef.addfinalizer(self._leave)  # the first that is added is the last that runs
+        self._enter()
         try:
             return (yield)
         finally:
+            self._leave()
+            fixturedef.addfinalizer(self._enter)
+
+    def _enter(self) -> None:
+        self._depth += 1
+        self._variables.lead()
+
+    def _leave(self) -> None:
+        self._depth -= 1
+        if not self._depth and not self._leading.running:
             self._variables.restore()

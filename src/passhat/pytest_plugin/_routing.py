@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from passhat.facts import Limits
-from passhat.pytest_plugin._asking import may_judge, may_spend, mode_of_judges
+from passhat.pytest_plugin._asking import may_spend, mode_of_judges
+from passhat.pytest_plugin._births import COVERED, JUDGE, whose_thread
 from passhat.pytest_plugin._environment import gateway_of, host_environment, point_at
+from passhat.pytest_plugin._guard import ASTRAY, LEFT_BEHIND, Guard
 from passhat.pytest_plugin._keys import ENVIRONMENT, EVIDENCE, FAILED, ROUTING
 from passhat.pytest_plugin._refusing import OUTSIDE, Refusing
 from passhat.pytest_plugin._transcripts import Transcripts
-from passhat.trial import ModelAccess
 
 if TYPE_CHECKING:
     from passhat.gateway import Session
@@ -31,21 +32,30 @@ def routing_of(config: pytest.Config) -> Routing:
 
 
 class Routing:
-    """One covered test runs at a time, and a request is that test's."""
+    """One covered test runs at a time, and a request is that test's, or that of the judge who looks at it."""
 
     def __init__(self, config: pytest.Config) -> None:
         self._config = config
         self._item: pytest.Item | None = None
         self._lock = threading.Lock()  # the gateway asks in its own thread
-        self._judging = False
+        self.led = False  # whether the environment leads clients here, for a covered test or a fixture of one
+        self._judging: threading.Thread | None = None  # in which judges run, while they do
         self._sessions: list[Session] = []  # to end with the test
         self._of_judges: Session | None = None
         self._outside: Session | None = None
         gateway_of(config).otherwise = self.session
+        self._guard = Guard(host_environment(config), self)
+        config.add_cleanup(self._guard.remove)
         config.pluginmanager.register(Transcripts(), "passhat-transcripts")
+
+    def lead(self) -> None:
+        """The environment leads clients here from now on."""
+        self._guard.install()
+        self.led = True
 
     def begin(self, item: pytest.Item) -> None:
         """From now on requests are this test's."""
+        self._guard.install()
         self._item = item
 
     def end(self) -> None:
@@ -76,10 +86,6 @@ class Routing:
     def session(self) -> Session | None:
         """Whose a request is; called by the gateway, in its thread."""
         with self._lock:
-            if self._judging:
-                if self._of_judges is None:
-                    self._of_judges = self._opened(mode_of_judges(self._config), "a judge's own client")
-                return self._of_judges
             if self._item is not None:
                 return self._evidence(self._item).session
             if self._outside is None and ENVIRONMENT not in self._config.stash:
@@ -96,32 +102,46 @@ class Routing:
         with self._lock:
             self._sessions.append(by.session)
 
-    def refused(self, why: str) -> bool:
-        """Whether a request that goes past the gateway must not leave: then the test is told ``why``."""
-        from passhat.gateway import Forward
+    def whose(self) -> str:
+        """Whose the code of this thread is: a covered test's, a judge's, or empty where it is neither's."""
+        started = whose_thread()
+        if started == JUDGE or self._judging is threading.current_thread():
+            return JUDGE
+        return started or (COVERED if self.led or self._item is not None else "")
 
+    def astray(self, host: str) -> str:
+        """Why a request past the gateway mustn't leave, which a running test is told; empty where it may."""
         with self._lock:
-            if self._item is None:
-                return False
-            if self._judging:
-                return not may_judge(self._config)
-            trial = self._evidence(self._item)
-            if isinstance(trial.mode, Forward):
-                return False
-            trial.astray = trial.astray or why
-            return True
+            if self._item is None and not self.led:
+                return LEFT_BEHIND.format(host=host) if whose_thread() else ""
+            why = ASTRAY.format(host=host)
+            if self._item is not None and self.whose() != JUDGE:  # a judge's grade tells it
+                trial = self._evidence(self._item)
+                trial.astray = trial.astray or why
+            return why
+
+    def keys(self) -> dict[str, str]:
+        """While judges look at a trial, who asks is told by the thread, and not by whose key was in the environment."""
+        judges, item = self._of_judges, self._item
+        if judges is None or item is None:
+            return {}
+        shared = gateway_of(self._config).process_key
+        if self.whose() != JUDGE:
+            return {judges.key: shared}
+        return {shared: judges.key, self.evidence(item).session.key: judges.key}
 
     @contextmanager
     def judging(self) -> Iterator[None]:
-        """While inside, clients made from the environment are a judge's own and never reach the model under test."""
+        """While inside, clients of this thread, and of those that it starts, never reach the model under test."""
+        with self._lock:
+            judges = self._opened(mode_of_judges(self._config), "a judge's own client")
         patch = pytest.MonkeyPatch()
-        gateway = gateway_of(self._config)
-        point_at(patch, ModelAccess(gateway.base_url, gateway.process_key))
-        self._judging = True
+        point_at(patch, judges.access)
+        self._judging, self._of_judges = threading.current_thread(), judges
         try:
             yield
         finally:
-            self._judging = False
+            self._judging = self._of_judges = None
             patch.undo()
 
     def _evidence(self, item: pytest.Item) -> PytestTrial:
@@ -148,6 +168,6 @@ class Routing:
 
     def _close(self) -> None:
         with self._lock:
-            sessions, self._sessions, self._of_judges = self._sessions, [], None
+            sessions, self._sessions = self._sessions, []
         for session in sessions:
             session.revoke()

@@ -8,17 +8,19 @@ import pytest
 
 from passhat.pytest_plugin._environment import gateway_of, host_environment
 from passhat.pytest_plugin._keys import ENVIRONMENT
+from passhat.pytest_plugin._routing import routing_of
 from passhat.trial import CLEARED, ModelAccess
 
 
 class Variables:
     """Sets them for a row of covered tests, and puts back what was there before the next other test.
 
-    Does nothing where the whole session's environment leads there already.
+    They stay as they are where the whole session's environment leads there already.
     """
 
     def __init__(self, config: pytest.Config) -> None:
         gateway = gateway_of(config)
+        self._routing = routing_of(config)
         self._host = host_environment(config)
         self._needed = ENVIRONMENT not in config.stash
         self._before: dict[str, str | None] = {}  # of those that were set here
@@ -29,6 +31,7 @@ class Variables:
 
     def lead(self) -> None:
         """Set them, unless they are; what tests themselves put there stays."""
+        self._routing.lead()
         if self._before or not self._needed:
             return
         for name, value in self._variables.items():
@@ -39,6 +42,7 @@ class Variables:
 
     def restore(self) -> None:
         """Put back what was there, also where a fixture that ended since has put a value of ours back."""
+        self._routing.led = False
         if not self._needed:
             return
         for name, value in self._variables.items():
