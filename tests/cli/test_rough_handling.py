@@ -9,8 +9,13 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 from subprocess import CompletedProcess
+from typing import Any
 
+import click
 import pytest
+
+from passhat.cli import _main
+from passhat.running import Interrupted
 
 Call = Callable[..., CompletedProcess[str]]
 
@@ -134,6 +139,41 @@ def test_ctrl_c_says_how_to_go_on_and_that_goes_on(folder: Path, isolation: str,
     done = subprocess.run(resume, shell=True, cwd=folder, capture_output=True, text=True, timeout=60)
     assert done.returncode == 0, done.stderr
     assert [(row["task"], row["n"]) for row in json.loads(done.stdout)["by_task"]] == [("a", 1), ("b", 1), ("c", 1)]
+
+
+@pytest.mark.parametrize("stop", [Interrupted, KeyboardInterrupt])
+def test_a_ctrl_c_on_the_way_out_of_an_interrupted_command_changes_nothing(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], stop: type[BaseException]
+) -> None:
+    def press(*_: Any, **__: Any) -> None:
+        os.kill(os.getpid(), signal.SIGINT)
+
+    def command(**_: Any) -> None:
+        try:
+            raise interrupted
+        finally:
+            if stop is KeyboardInterrupt:  # pressed while the run was being put away
+                press()
+                raise AssertionError("not reached")
+
+    interrupted = Interrupted.__new__(Interrupted)
+    KeyboardInterrupt.__init__(interrupted, "interrupted; continue with: passhat resume X")
+    said = click.echo
+
+    def slowly(*words: Any, **how: Any) -> None:
+        press()
+        said(*words, **how)
+
+    monkeypatch.setattr(_main.commands, "main", command)
+    monkeypatch.setattr(click, "echo", slowly)
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        with pytest.raises(SystemExit) as left:
+            _main.main(["runs"])
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert left.value.code == 130
+    assert capsys.readouterr().err == "passhat: interrupted; continue with: passhat resume X\n"
 
 
 def test_a_full_standard_output_is_no_fault_of_ours(passhat: Call, folder: Path) -> None:

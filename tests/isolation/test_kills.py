@@ -80,6 +80,12 @@ def test_nothing_survives_the_runner_together_with_its_server(busy: Busy) -> Non
     assert busy.survivors() == []
 
 
+def test_a_stopped_server_ends_with_its_runner_and_ends_what_it_has_first(busy: Busy) -> None:
+    os.kill(busy.told["server"], signal.SIGSTOP)
+    kill(busy.told["runner"])
+    assert busy.survivors() == []
+
+
 def test_when_the_server_dies_its_jobs_are_lost_and_the_next_slot_starts_another(busy: Busy) -> None:
     kill(busy.told["server"])
     assert busy.survivors() == []

@@ -58,3 +58,14 @@ async def test_a_supervisor_keeps_nothing_open_for_jobs_that_are_over(slot: Slot
         await slot.run(job("echo"))
         seen.append(len(os.listdir(f"/proc/{slot.pid}/fd")))
     assert max(seen[10:]) <= max(seen[:4]), seen
+
+
+@pytest.mark.asyncio
+@pytest.mark.parametrize("mode", ["fork", "spawn"])
+async def test_a_temporary_directory_that_is_full_or_gone_is_not_replaced_by_everybodys(
+    spec: Callable[..., ServerSpec], job: Callable[..., Job], mode: str
+) -> None:
+    async with ForkServer(spec(mode=mode)) as server:
+        ended = await (await server.slot()).run(job("loses_its_temporary_directory"))
+    used, own = ended.result
+    assert used == own

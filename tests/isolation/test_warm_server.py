@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from passhat.isolation import ForkServer, ImportFailed, IsolationError, Job, ServerSpec, _isolated, trial_environ
+from passhat.isolation._fork_server import ServerProcess
 
 pytestmark = pytest.mark.asyncio
 
@@ -226,6 +227,23 @@ async def test_user_modules_imported_later_from_disk_are_named(project: Project)
         slot = await server.slot()
         ended = await slot.run(job("isolation_state:import_late", str(project.user)))
     assert ended.from_disk == ("isolation_state", "late")
+
+
+async def test_a_stopped_server_is_continued_when_it_is_needed_and_ends_by_itself(
+    spec: Callable[..., ServerSpec],
+) -> None:
+    async with ForkServer(spec()) as server:
+        process = server._process
+        assert isinstance(process, ServerProcess)
+        assert server.pid is not None
+        os.kill(server.pid, signal.SIGSTOP)
+        slots = [await server.slot() for _ in range(2)]  # the first one is there already
+        os.kill(server.pid, signal.SIGSTOP)
+        assert await process.settle()
+        assert (await slots[1].run(job("isolation_entries:echo", 1))).result == 1
+        os.kill(server.pid, signal.SIGSTOP)
+    assert process._popen is not None
+    assert process._popen.returncode == 0
 
 
 async def test_two_servers_live_side_by_side(spec: Callable[..., ServerSpec]) -> None:

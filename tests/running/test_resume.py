@@ -203,6 +203,26 @@ def test_what_does_not_end_at_once_is_said_and_that_a_second_ctrl_c_leaves(monke
     assert said == ["\npasshat: stopping what runs; press Ctrl-C again to leave at once\n"]
 
 
+def test_presses_in_the_moment_after_the_first_ctrl_c_are_meant_like_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    before, interrupted = signal.getsignal(signal.SIGINT), threading.Event()
+
+    def press() -> None:
+        os.kill(os.getpid(), signal.SIGINT)
+
+    def interrupt() -> None:
+        press()
+        interrupted.set()
+
+    async def go() -> None:
+        press()
+        assert await asyncio.to_thread(interrupted.wait, 60)
+        press()
+
+    monkeypatch.setattr(_run, "_AT_ONCE", 60.0)
+    assert _run.on_thread(go, interrupt)
+    assert signal.getsignal(signal.SIGINT) is before
+
+
 def test_cancelling_the_task_of_a_run_leaves_it_resumable(tmp_path: Path) -> None:
     async def main() -> None:
         started = asyncio.Event()

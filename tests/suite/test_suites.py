@@ -192,6 +192,8 @@ def test_a_named_agent_is_imported_only_when_it_is_needed(tmp_path: Path) -> Non
     assert suite.arms()[""](None) == 3
     for name, message in [
         ("Desk.anser", "did you mean 'answer'"),
+        ("zzz", "'zzz' isn't in it; known: 'Desk'"),
+        ("Desk.text.zzz", "'zzz' isn't in it"),
         ("Desk.text", "is a str, not a function"),
         ("Desk.nothing", "can't be called as agent(trial)"),
         ("Desk", "is the class Desk"),

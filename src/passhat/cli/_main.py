@@ -6,6 +6,7 @@ import contextlib
 import errno
 import io
 import os
+import signal
 import sys
 import threading
 import traceback
@@ -94,8 +95,8 @@ def _guarded(arguments: Sequence[str] | None) -> int:
         _tell_what_is_exhausted(error)
         return int(getattr(error, "command_exit", ExitCode.WRONG_USE))
     except (KeyboardInterrupt, click.Abort) as stop:
-        said = str(stop.__cause__ or stop)  # click puts its own exception around Ctrl-C
-        click.echo(f"passhat: {said or 'interrupted'}", err=True)
+        _take_no_more_interrupts()
+        click.echo(f"passhat: {_said_of_the_run(stop) or 'interrupted'}", err=True)
         return ExitCode.INTERRUPTED
     except BrokenPipeError:
         # whoever read our output has left; keep the interpreter from complaining at its end
@@ -110,6 +111,23 @@ def _guarded(arguments: Sequence[str] | None) -> int:
         traceback.print_exc()
         click.echo("passhat: this is a fault of passhat's own, not of your suite; please report it", err=True)
         return ExitCode.OUR_FAULT
+
+
+def _take_no_more_interrupts() -> None:
+    """On the way out after a Ctrl-C another one would put a signal in the place of the exit code."""
+    if threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGINT, lambda number, frame: None)
+
+
+def _said_of_the_run(error: BaseException) -> str:
+    """What the interrupted run has said: click puts its own exception around Ctrl-C, and a second one may have come
+    while the run was being put away."""
+    found: BaseException | None = error
+    while found is not None:
+        if isinstance(found, KeyboardInterrupt) and str(found):
+            return str(found)
+        found = found.__cause__ or found.__context__
+    return ""
 
 
 def _tell_what_is_exhausted(error: BaseException) -> bool:

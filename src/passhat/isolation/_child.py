@@ -65,7 +65,7 @@ def detach(ends: Ends, parent: int, keep: Sequence[int] = ()) -> int:
     """
     os.setsid()
     if _LINUX:
-        _linux.die_with_parent(parent, signal.SIGKILL)
+        _linux.hear_of_parent(parent, signal.SIGKILL)
     null = os.open(os.devnull, os.O_RDONLY)
     os.dup2(null, 0)
     os.dup2(ends.stdout, 1)
@@ -158,8 +158,8 @@ def forget() -> None:
 
 
 def refresh(order: JobOrder) -> None:
-    """Give Python the job's directories and seed."""
-    tempfile.tempdir = None
+    """Give Python the job's directories and seed. A full or missing TMPDIR is an error then, no reason to use /tmp."""
+    tempfile.tempdir = None if order.home is None else home_environ(order.home)["TMPDIR"]
     reseed(order.seed)
     gc.enable()
 

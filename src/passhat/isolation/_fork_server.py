@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
+import signal
 import socket
 import subprocess
 import sys
@@ -101,8 +102,12 @@ class ServerProcess:
             raise IsolationError(f"no supervisor can be had: {error}") from error
         try:
             async with self._lock:
+                self._wake()
                 socket.send_fds(self._sock, [Framing().pack(Kind.SLOT)], [theirs.fileno()])
-                _, body = await asyncio.wait_for(self._next(), 30.0)
+                kind, body = await asyncio.wait_for(self._next(), 30.0)
+                if kind is not Kind.SLOT:
+                    ours.close()
+                    raise IsolationError(f"the fork server ended: {body.decode('utf-8', 'replace')}")
                 pidfd = self._passed.pop(0)
         except OSError as error:
             ours.close()
@@ -115,11 +120,18 @@ class ServerProcess:
         """Have the server kill what lost supervisors left; True when it found nothing more."""
         try:
             async with self._lock:
+                self._wake()
                 await asyncio.get_running_loop().sock_sendall(self._sock, Framing().pack(Kind.SETTLED))
                 _, body = await asyncio.wait_for(self._next(), 10.0)
                 return body == b"1"
         except OSError:
             return False
+
+    def _wake(self) -> None:
+        """Continue it: somebody may have stopped it."""
+        if self._popen is not None and self._popen.poll() is None:
+            with contextlib.suppress(OSError):
+                self._popen.send_signal(signal.SIGCONT)
 
     async def _next(self) -> tuple[Kind, bytes]:
         while not self._messages:
@@ -136,6 +148,7 @@ class ServerProcess:
 
     async def close(self, *, at_once: bool = False) -> None:
         """End the server and everything below it; returns when it is gone."""
+        self._wake()
         self._sock.close()
         for descriptor in self._passed:
             os.close(descriptor)

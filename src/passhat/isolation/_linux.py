@@ -69,7 +69,7 @@ def subreaper_available() -> bool:
     return int(_libc().prctl(PR_GET_CHILD_SUBREAPER, ctypes.addressof(answer), 0, 0, 0)) == 0
 
 
-def die_with_parent(parent: int, signal_number: int) -> None:
+def hear_of_parent(parent: int, signal_number: int) -> None:
     """Get ``signal_number`` when the parent dies; leaves at once if ``parent`` is gone already."""
     prctl(PR_SET_PDEATHSIG, signal_number)
     if os.getppid() != parent:

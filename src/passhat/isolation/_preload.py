@@ -144,7 +144,7 @@ class Preloader:
         if pid == 0:
             try:
                 os.close(reader)
-                _linux.die_with_parent(parent, signal.SIGKILL)
+                _linux.hear_of_parent(parent, signal.SIGKILL)
                 self._baseline = Baseline()
                 self._try_each(packages, writer)
             finally:

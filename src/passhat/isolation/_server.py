@@ -19,6 +19,7 @@ from typing import Any, NoReturn
 import msgspec
 
 from passhat.isolation import _child, _landlock, _linux, _load, _seccomp
+from passhat.isolation._capabilities import IsolationError
 from passhat.isolation._config import ServerConfig, ServerReady
 from passhat.isolation._descriptors import as_before
 from passhat.isolation._frames import Framing, Kind
@@ -49,8 +50,7 @@ class Server:
         self._wakeup = wakeup_on_child()
         self._tree = SubreaperTree(self._wakeup)
         _seccomp.filter_available()  # built here once, for all jobs
-        if os.getppid() != config.runner:
-            leave(95)
+        _linux.hear_of_parent(config.runner, signal.SIGCONT)  # to see that it is gone it must run, if it was stopped
 
     def prepare(self) -> ServerReady:
         """Import what is to be warm, as far as that is known. The answer for the runner."""
@@ -151,7 +151,13 @@ class Server:
             socket.send_fds(self._sock, [self._framing.pack(kind, body)], list(descriptors))
 
     def _fork_supervisor(self, line: int) -> None:
-        pid = os.fork()
+        try:
+            pid = os.fork()
+        except BlockingIOError as error:
+            raise IsolationError(
+                "no further process can be started: raise the limit of this user's (ulimit -u) or of the container's "
+                "(--pids-limit), or end others"
+            ) from error
         if pid == 0:
             try:
                 self._become_supervisor(line)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import signal
 import sys
 import threading
 from collections.abc import Callable, Collection, Coroutine, Iterator
@@ -155,6 +157,19 @@ def drive(job: Job) -> Run:
     return Run(job.writer.path)
 
 
+@contextlib.contextmanager
+def _deaf() -> Iterator[None]:
+    """Take no notice of Ctrl-C meanwhile. What is started then doesn't inherit that."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGINT, lambda number, frame: None)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
 def on_thread(go: Callable[[], Coroutine[Any, Any, Any]], interrupt: Callable[[], None]) -> bool:
     """Run ``go()`` on a thread with a loop of its own, and wait. Ctrl-C reaches this thread only, never an agent's.
 
@@ -178,8 +193,10 @@ def on_thread(go: Callable[[], Coroutine[Any, Any, Any]], interrupt: Callable[[]
         wait_for(over)
     except KeyboardInterrupt:
         interrupted = True
-        interrupt()
-        if not over.wait(_AT_ONCE):
+        with _deaf():  # a second press that soon is meant like the first
+            interrupt()
+            ended = over.wait(_AT_ONCE)
+        if not ended:
             sys.stderr.write("\npasshat: stopping what runs; press Ctrl-C again to leave at once\n")
         wait_for(over)  # a second Ctrl-C ends this wait: the run stays as a kill would leave it, resumable
     if raised:

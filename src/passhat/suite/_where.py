@@ -71,6 +71,11 @@ def importing_from(folder: Path | None) -> Iterator[None]:
         yield
 
 
+def _names_in(thing: object) -> list[str]:
+    """What a user may have meant: none of Python's own names."""
+    return [name for name in vars(thing) if not name.startswith("__")] if hasattr(thing, "__dict__") else []
+
+
 def function_named(text: str, folder: Path | None) -> Callable[..., Any]:
     """The callable that ``"module:function"`` names, looked for in ``folder`` first.
 
@@ -88,7 +93,7 @@ def function_named(text: str, folder: Path | None) -> Callable[..., Any]:
             raise
     for part in path.split("."):
         if not hasattr(found, part):
-            raise SuiteError(f"agent {text!r}: {part!r} isn't in it{suggestion(part, vars(found))}")
+            raise SuiteError(f"agent {text!r}: {part!r} isn't in it{suggestion(part, _names_in(found))}")
         found = getattr(found, part)
     if not callable(found):
         raise SuiteError(f"agent {text!r} is a {type(found).__name__}, not a function")

@@ -57,6 +57,14 @@ def about(payload: Any, channel: Channel) -> Any:
     }
 
 
+def loses_its_temporary_directory(payload: Any, channel: Channel) -> Any:
+    """Where temporary files would go then."""
+    place = Path(os.environ["TMPDIR"])
+    place.rmdir()
+    place.touch()
+    return [tempfile.gettempdir(), os.environ["TMPDIR"]]
+
+
 def numpy_seeded(payload: Any, channel: Channel) -> Any:
     import numpy
 
