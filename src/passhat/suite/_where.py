@@ -73,7 +73,8 @@ def importing_from(folder: Path | None) -> Iterator[None]:
 
 def _names_in(thing: object) -> list[str]:
     """What a user may have meant: none of Python's own names."""
-    return [name for name in vars(thing) if not name.startswith("__")] if hasattr(thing, "__dict__") else []
+    names = vars(thing) if hasattr(thing, "__dict__") else ()
+    return [name for name in names if name.isidentifier() and not name.startswith("__")]
 
 
 def function_named(text: str, folder: Path | None) -> Callable[..., Any]:
