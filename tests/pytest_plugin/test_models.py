@@ -138,7 +138,7 @@ def test_a_provider_that_fails_and_a_limit_that_is_reached_are_told_from_a_wrong
     statuses = [record.status for record in last_run(pytester).trials()]
     assert statuses == [Status.PROVIDER_ERROR, Status.COMPLETED, Status.COMPLETED, Status.LIMIT]
     assert not any(record.passed for record in last_run(pytester).trials())
-    result.stdout.fnmatch_lines_random(["*1 x *503*busy*", "*1 x *limit of model calls*"])
+    result.stdout.fnmatch_lines_random(["*1 x *503*busy*", "*1 x *limit of 50 model calls*"])
 
 
 def test_a_model_that_cannot_be_reached_is_said_before_anything_runs(

@@ -143,7 +143,7 @@ def test_judges_record_without_failing_and_fail_below_a_threshold(pytester: pyte
     result.assert_outcomes(passed=2, failed=2)
     result.stdout.fnmatch_lines_random(
         [
-            "*test_recorded  recorded only: 4 of 4 trials passed*",
+            "*test_recorded  4 of 4 trials passed*",
             "*test_decided  recorded only: 3 of 4 trials passed*",
             "*test_unknown  incomplete: 0 of 0 trials passed, 4 missing*",
             "*judge lost: returned None*",
