@@ -17,7 +17,7 @@ import passhat
 from passhat import Limits, Suite, Task
 from passhat.facts import Role, Status
 from passhat.gateway import Gateway
-from passhat.running import Entrance, Run, RunError
+from passhat.running import Entrance, Run, RunError, _process
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="there is no process isolation")
 
@@ -238,3 +238,63 @@ WORKER.start()
     run = run_file(text, beside={"site-packages/threaded.py": package})
     assert [record.passed for record in run.trials()] == [True]
     assert any("threaded" in note and "thread" in note for note in run.manifest.isolation_notes)
+
+
+GOES_ON = """
+    import json, signal, urllib.error, urllib.request
+    from contextlib import contextmanager
+    from threading import Event
+    from passhat import Limits, Suite, Task
+    from passhat.scripting import say
+
+    @contextmanager
+    def environment(trial):
+        yield
+        if trial.input == "closes":
+            Event().wait(0.4)
+            (trial.workspace / "closed").touch()
+
+    def ask(trial):
+        body = json.dumps({"model": "m", "messages": [{"role": "user", "content": "hello"}]}).encode()
+        key = {"authorization": f"Bearer {trial.model.api_key}", "content-type": "application/json"}
+        url = trial.model.openai["base_url"] + "/chat/completions"
+        urllib.request.urlopen(urllib.request.Request(url, body, key)).read()
+
+    def agent(trial):
+        (trial.workspace / "found").write_text("half")
+        try:
+            while True:
+                ask(trial)
+        except urllib.error.HTTPError as error:
+            error.close()
+            while trial.input == "goes on":
+                signal.pause()
+            return "what I have"
+
+    def left(trial):
+        return {"closes": 0.75, "goes on": 0.5}[trial.task.input] if (trial.workspace / "found").exists() else 0
+
+    def closed(trial):
+        return (trial.workspace / "closed").exists()
+
+    suite = Suite("limit", tasks=[Task("a", input="goes on"), Task("b", input="closes")], agent=agent,
+                  environment=environment, graders=[left, closed], limits=Limits(seconds=3000, model_calls=2),
+                  simulation=lambda request, rng: say("hi"))
+"""
+
+
+@pytest.mark.parametrize("isolation", ["process", "spawn"])
+def test_an_agent_that_goes_on_after_a_refused_call_is_ended_and_one_that_leaves_may_finish(
+    run_file: Callable[..., Run], monkeypatch: pytest.MonkeyPatch, isolation: str
+) -> None:
+    monkeypatch.setattr(_process, "LIMIT_GRACE", 0.1)
+    ends = {record.task: record for record in run_file(GOES_ON, isolation=isolation).trials()}
+    for record in ends.values():
+        assert (record.status, record.passed, record.usage.model_calls) == (Status.LIMIT, False, 2)
+        assert record.error is not None
+        assert record.error.message == "the limit of 2 model calls was reached"
+        assert record.attempts == ()
+    assert [(ends[task].grades[0].score, ends[task].grades[1].passed) for task in "ab"] == [(0.5, False), (0.75, True)]
+    assert (ends["a"].output, ends["b"].output) == (None, "what I have")
+    assert ends["a"].notes == ("the agent went on after its limit and was ended 2 s after it",)
+    assert ends["b"].notes == ()

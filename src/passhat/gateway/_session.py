@@ -59,6 +59,7 @@ class Session:
         self.crowded = 0  # requests that were refused because too many were being answered
         self.unreachable: str | None = None  # why there was no provider for the last request
         self.denied: Denied | None = None  # how a real provider let the last question to the model not in
+        self.at_limit: Callable[[], None] | None = None  # called once, after a limit has first refused a call
         self.lock = threading.Lock()
         self.meter = Meter(limits)
         self.models: dict[str, None] = {}
@@ -190,6 +191,9 @@ class Session:
             self.last_failure = _failure(event)
             self.denied = None
         self._sink(event)
+        if self.at_limit is not None and self.meter.limit_hit is not None:
+            tell, self.at_limit = self.at_limit, None
+            tell()
 
     def known_texts(self) -> dict[str, str]:
         """Texts that differ between runs and mean nothing: the key and the workspace's path, with their names."""

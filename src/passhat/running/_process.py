@@ -28,8 +28,8 @@ from passhat.running._plan import PlannedTrial
 from passhat.running._process_grading import ProcessGrading
 from passhat.running._process_orders import SuiteAddress
 from passhat.running._process_place import TrialFolder
-from passhat.running._process_server import ServerThread
-from passhat.running._process_trial import Left, ProcessTrial, led_environ
+from passhat.running._process_server import Ending, ServerThread
+from passhat.running._process_trial import LIMIT_GRACE, Left, ProcessTrial, led_environ
 from passhat.trial import ModelAccess
 
 if TYPE_CHECKING:
@@ -101,7 +101,9 @@ class ProcessExecutor:
         """Run the agent of a trial once; when this returns, everything that it started is gone."""
         trial = ProcessTrial(self._world, planned, self._new_folder, self._suite, self._variables)
         try:
-            ended = await self._server.run("act", trial.job(), trial.hear)
+            ending = Ending(lambda: trial.goes_on)
+            trial.session.at_limit = lambda: self._server.end_after(LIMIT_GRACE, ending, "limit")
+            ended = await self._server.run("act", trial.job(), trial.hear, ending)
         except IsolationError as error:
             trial.stop()
             trial.clear()

@@ -20,6 +20,19 @@ Work = Literal["act", "grade"]
 _TRIES = 3  # slots that may be found dead, one after the other, before a job
 
 
+class Ending:
+    """A way to end one job while it runs. Belongs to the loop of its `ServerThread`."""
+
+    def __init__(self, due: Callable[[], bool]) -> None:
+        """``due``: asked when the time has come, whether it is still to be ended."""
+        self._due = due
+        self.slot: Slot | None = None  # while the job runs
+
+    def __call__(self, reason: str) -> None:
+        if self.slot is not None and self._due():
+            self.slot.cancel(reason)
+
+
 class ServerThread:
     """A `ForkServer` that can be used from any loop. `start` and `stop` wait; the other calls are awaited."""
 
@@ -62,13 +75,18 @@ class ServerThread:
         if leaving := {*self._leaving["act"], *self._leaving["grade"]}:
             await asyncio.wait(leaving)
 
-    async def run(self, work: Work, job: Job, on_event: Callable[[bytes], None]) -> Ended:
+    async def run(self, work: Work, job: Job, on_event: Callable[[bytes], None], ending: Ending | None = None) -> Ended:
         """Run a job in a free slot for that kind of work; when it returns, or is cancelled, the job's tree is gone.
 
         Agents and graders never share a slot: what a supervisor was told stays in its memory, of which each of its
-        forks has a copy, and the orders for graders hold what no agent may see.
+        forks has a copy, and the orders for graders hold what no agent may see. ``ending`` is for `end_after`.
         """
-        return await self._there(self._run(work, job, on_event))
+        return await self._there(self._run(work, job, on_event, ending=ending))
+
+    def end_after(self, seconds: float, ending: Ending, reason: str) -> None:
+        """End that job then, if it still runs and is still to be ended: it is *cancelled*. From any thread."""
+        with contextlib.suppress(RuntimeError):  # the loop is closed, and all jobs have ended
+            self._loop.call_soon_threadsafe(self._loop.call_later, seconds, ending, reason)
 
     async def run_until_known(
         self, work: Work, job: Job, on_event: Callable[[bytes], None], enough: Callable[[], bool]
@@ -106,15 +124,20 @@ class ServerThread:
         job: Job,
         on_event: Callable[[bytes], None],
         on_result: Callable[[tuple[str, ...]], None] | None = None,
+        ending: Ending | None = None,
     ) -> Ended:
         for last in range(1, _TRIES + 1):
             slot = await self._free_slot(work)
+            if ending is not None:
+                ending.slot = slot
             try:
                 return await slot.run(job, on_event, on_result)
             except IsolationError:
                 if slot.alive or last == _TRIES:
                     raise
             finally:
+                if ending is not None:
+                    ending.slot = None
                 if slot.alive:
                     self._idle[work].append(slot)
         raise AssertionError("unreachable")

@@ -21,6 +21,7 @@ from passhat.running._calling import DeadlinePassed, is_async
 from passhat.running._executor import Acted
 from passhat.running._grading import diff_of
 from passhat.running._plan import PlannedTrial
+from passhat.running._process_ended import LOAD_SECONDS, died_closing, is_late, said, unready
 from passhat.running._process_orders import (
     Acting,
     ActNews,
@@ -43,10 +44,9 @@ from passhat.trial import CLEARED, Recorder, service_variables
 if TYPE_CHECKING:
     from passhat.running._inline import World
 
-LOAD_SECONDS = 120.0  # for the import of the user's code in a trial's process
 LEAVE_SECONDS = 5.0  # after the agent, where there is no environment to close: no time to go on working in
+LIMIT_GRACE = 2.0  # after the first call that a limit refused: nothing passes any more, but it is graded for score
 _decoder = msgspec.json.Decoder(ActNews)
-_SAID = {"raised", "output", "output_bytes", "environment", "simulator"}
 _LIMITS = {"memory": "memory_bytes", "processes": "processes", "output": "output_bytes"}
 
 
@@ -208,7 +208,7 @@ class ProcessTrial:
         self._note(ended)
         seconds = self._seconds(ended)
         transcript = self._transcript(ended, seconds)
-        output = None if self.done is None or _is_late(ended, self.done) else self.done.output
+        output = None if self.done is None or is_late(ended, self.done) else self.done.output
         return Acted(
             status=status,
             output=output,
@@ -244,10 +244,10 @@ class ProcessTrial:
         return seconds + (ended.phases.get("close", 0.0) if self.world.environment is None else 0.0)
 
     def _status(self, ended: Ended) -> tuple[Status, ErrorInfo | None]:
-        if ended.kind in ("lost", "cancelled"):
+        if ended.kind == "lost" or (ended.kind == "cancelled" and not self._was_cut(ended)):
             return Status.ENVIRONMENT_ERROR, ended.error or ErrorInfo("lost", "nothing is known about its process")
         if not self.acting:
-            return Status.ENVIRONMENT_ERROR, self.unready or _unready(ended, self.world)
+            return Status.ENVIRONMENT_ERROR, self.unready or unready(ended, self.world)
         late, raised = self._failed(ended)
         failure = self.session.last_failure
         provider = None if failure is None else ErrorInfo("provider", failure)
@@ -255,19 +255,28 @@ class ProcessTrial:
             limit=self._limit(ended), provider=provider, late=late, raised=raised, unreachable=self.session.unreachable
         )
         torn = self.torn
-        if torn is None and self.world.environment is not None and self.done is not None and _died_closing(ended):
-            torn = _unready(ended, self.world)
+        if torn is None and self.world.environment is not None and self.done is not None and died_closing(ended):
+            torn = unready(ended, self.world)
         if torn is not None and status is Status.COMPLETED:
             return Status.ENVIRONMENT_ERROR, torn
         return status, error
 
+    @property
+    def goes_on(self) -> bool:
+        """Whether the agent has begun and hasn't ended."""
+        return self.acting and self.done is None
+
+    def _was_cut(self, ended: Ended) -> bool:
+        """Whether it was ended because a limit had refused a call a while before."""
+        return ended.kind == "cancelled" and self.session.limit_hit is not None
+
     def _failed(self, ended: Ended) -> tuple[ErrorInfo | None, ErrorInfo | None]:
         """The deadline that passed, and what the agent raised or did instead of returning."""
-        if _is_late(ended, self.done):
+        if is_late(ended, self.done):
             passed = DeadlinePassed(self.world.limits.seconds or 0.0)
             return ErrorInfo("timeout", passed.words, "DeadlinePassed"), None
         if self.done is not None and (ended.kind == "returned" or ended.phase == "close"):
-            return None, _said(self.done.error)
+            return None, said(self.done.error)
         return None, ended.error or ErrorInfo("exited", "its process ended before the agent returned")
 
     def _limit(self, ended: Ended) -> ErrorInfo | None:
@@ -306,6 +315,8 @@ class ProcessTrial:
             names = [shortened(name, 100) for name in ended.from_disk[:10]]
             more = f" and {len(ended.from_disk) - 10} more" if len(ended.from_disk) > 10 else ""
             self.notes.append(f"modules read from disk during the trial: {', '.join(names)}{more}")
+        if self._was_cut(ended) and self.done is None:
+            self.notes.append(f"the agent went on after its limit and was ended {LIMIT_GRACE:g} s after it")
         if self.garbled:
             self.notes.append(f"{self.garbled} messages of its process could not be understood")
 
@@ -323,11 +334,6 @@ class ProcessTrial:
                 self.spare.clear()
 
 
-def _said(error: ErrorInfo | None) -> ErrorInfo | None:
-    """What the process says that went wrong, of the kinds that it may say."""
-    return error if error is None or error.kind in _SAID else msgspec.structs.replace(error, kind="raised")
-
-
 def led_environ(variables: Mapping[str, str], access: Mapping[str, str]) -> dict[str, str]:
     """The environment of a process whose model clients are led to the gateway."""
     return {name: value for name, value in {**variables, **access}.items() if name not in CLEARED}
@@ -339,24 +345,3 @@ def process_limits(world: World, output_bytes: int | None) -> ProcessLimits:
     return ProcessLimits(
         seconds=None, memory_bytes=limits.memory_bytes, processes=limits.processes, output_bytes=output_bytes
     )
-
-
-def _is_late(ended: Ended, done: Done | None) -> bool:
-    """Whether the agent's deadline passed; a process that says it is closing has not returned by that."""
-    return ended.kind == "timeout" and (ended.phase == "act" or done is None)
-
-
-def _died_closing(ended: Ended) -> bool:
-    return ended.phase == "close" and ended.kind in ("timeout", "raised", "exited", "signalled")
-
-
-def _unready(ended: Ended, world: World) -> ErrorInfo:
-    """Why the process ended in a phase that isn't the agent's."""
-    kind = "tear-down" if ended.phase == "close" else ended.phase
-    if ended.kind == "timeout":
-        passed = DeadlinePassed((LOAD_SECONDS if kind in ("import", "load") else world.limits.prepare_seconds) or 0.0)
-        return ErrorInfo(kind, f"{kind} {passed.words}", "DeadlinePassed")
-    error = ended.error
-    if error is None:
-        return ErrorInfo(kind, f"the process ended in {kind}: {ended.reason}")
-    return ErrorInfo(kind, error.message, error.type, error.traceback)
