@@ -36,7 +36,7 @@ def test_its_references_pass_and_wrong_ones_fail() -> None:
     assert [each.message for each in result.findings if each.severity != "note"] == []
     assert (result.references, result.mutants.survived, result.mutants.score) == (3, 0, 1.0)
     assert {each.grader.split(" ")[0]: each.killed > 0 for each in result.graders} == {
-        "rows:": True,
+        "rows": True,
         "asked_before_acting": True,
         "at": True,
     }
