@@ -14,8 +14,9 @@ from pathlib import Path
 
 import pytest
 
-from passhat.isolation import end_leftovers
-from passhat.isolation._leftovers import make_scratch, runner_marker
+from passhat.isolation import end_leftovers, home_environ
+from passhat.isolation._leftovers import _short, make_scratch, runner_marker
+from passhat.running._process_place import TrialFolder
 
 CODE = "import sys; from passhat.isolation._leftovers import *; print(runner_marker(), make_scratch(), flush=True); "
 STAYS = [sys.executable, "-c", CODE + "sys.stdin.read()"]
@@ -154,7 +155,7 @@ def test_a_scratch_that_could_not_be_made_leaves_nothing(folder: Path, monkeypat
 
 def test_one_that_was_being_made_when_its_runner_was_killed_is_removed(folder: Path, started: Started) -> None:
     marker, _ = said(popen := start(started, STAYS))
-    dying, living = (folder / f".passhat-new-{whose.replace(':', '.')}-0" for whose in (marker, runner_marker()))
+    dying, living = (folder / f".passhat-new-{_short(whose)}-0" for whose in (marker, runner_marker()))
     for place in (dying, living):
         place.mkdir()
     end_leftovers()
@@ -163,3 +164,29 @@ def test_one_that_was_being_made_when_its_runner_was_killed_is_removed(folder: P
     popen.wait()
     end_leftovers()
     assert [place.exists() for place in (dying, living)] == [False, True]
+
+
+def test_what_others_put_beside_scratch_directories_is_left_alone(folder: Path) -> None:
+    names = [
+        "passhat-",
+        "passhat-bench-1",
+        "passhat-a.b.c",
+        "passhat-é.1.2.3-0",
+        ".passhat-new-",
+        "passhat-1.1.000000.1-0",
+    ]
+    for name in names:
+        (folder / name).mkdir()
+    assert end_leftovers() == ()
+    assert sorted(path.name for path in folder.iterdir()) == sorted(names)
+
+
+def test_sockets_fit_below_the_directory_for_temporary_files_of_a_trial(folder: Path) -> None:
+    """Chromium's needs 45 bytes there, of the 107 that a socket's path may have."""
+    longest = "2hwcf.kf12oi.012345.1ulajuk"  # of the largest pid, after years
+    assert _short("4194303:1234567890:0123456789ab.4026531836") == longest
+    place = Path(make_scratch()).name.replace(_short(runner_marker()), longest)
+    made = TrialFolder(Path(make_scratch()))
+    below = home_environ(Path("/tmp", place, made.path.name, "home"))["TMPDIR"]
+    made.clear()
+    assert len(below) <= 107 - 45

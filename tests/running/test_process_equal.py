@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import os
+import shutil
 import sys
 import tempfile
 from collections.abc import Callable
@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from passhat.facts import AgentEvent, ModelCall, Status, ToolRun, TrialRecord
+from passhat.isolation._leftovers import make_scratch
 from passhat.running import Run
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="there is no process isolation")
@@ -207,5 +208,8 @@ def test_workspaces_are_kept(process: Run) -> None:
 
 
 def test_a_run_that_is_over_leaves_no_directory_behind(process: Run) -> None:
-    mine = f"passhat-run-{os.getpid()}."
+    own = Path(make_scratch())
+    shutil.rmtree(own)
+    mine = own.name.rpartition("-")[0]
+    assert mine.startswith("passhat-")
     assert [path.name for path in Path(tempfile.gettempdir()).iterdir() if path.name.startswith(mine)] == []

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import itertools
 import os
-import secrets
 import signal
 import socket
 import sys
@@ -30,8 +30,11 @@ try:
 except ImportError:  # Windows, where nothing is ever proved to be a dead runner's
     flock = None  # type: ignore[assignment]
 
-_SCRATCH = "passhat-run-"
+_SCRATCH = "passhat-"
 _UNLOCKED = ".passhat-new-"  # how the name of one begins that is being made
+_BOOT = 6  # digits of a start of a machine in the name of a directory
+_DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
+_number = itertools.count()
 _LOCK = ".lock"
 _OPEN = os.O_RDWR | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NOFOLLOW", 0)
 _held: dict[str, int] = {}  # the locks of this process's scratch directories
@@ -63,11 +66,12 @@ def _where() -> str:
 def make_scratch() -> str:
     """A directory for the working directories of jobs that name none; its name says whose it is.
 
-    It is locked before it has that name, and stays so until it is removed or this process has ended.
+    It is locked before it has that name, and stays so until it is removed or this process has ended. Its path is
+    short: the one of a Unix socket may have 107 bytes, and programs make theirs somewhere below TMPDIR.
     """
     for path in [path for path in _held if not os.path.isdir(path)]:
         os.close(_held.pop(path))
-    name = f"{runner_marker().replace(':', '.')}-{secrets.token_hex(4)}"
+    name = f"{_short(runner_marker())}-{next(_number)}"
     made, path = (os.path.join(tempfile.gettempdir(), prefix + name) for prefix in (_UNLOCKED, _SCRATCH))
     os.mkdir(made, mode=0o700)
     lock_file = os.path.join(made, _LOCK)
@@ -87,6 +91,37 @@ def make_scratch() -> str:
     else:
         _held[path] = lock
     return path
+
+
+def _short(marker: str) -> str:
+    """A marker as part of a name: numbers to base 36, and the beginning of what names the machine's start.
+
+    >>> _short("4194303:1234567890:0123456789ab.4026531836")
+    '2hwcf.kf12oi.012345.1ulajuk'
+    """
+    pid, started, where = marker.split(":")
+    boot, _, space = where.partition(".")
+    return f"{_base_36(int(pid))}.{_base_36(int(started))}.{boot[:_BOOT]}.{_base_36(int(space))}"
+
+
+def _base_36(number: int) -> str:
+    digits = ""
+    while number or not digits:
+        number, digit = divmod(number, 36)
+        digits = _DIGITS[digit] + digits
+    return digits
+
+
+def _long(name: str) -> str:
+    """The marker that `_short` made a part of a name of; raises ValueError for what is none.
+
+    >>> _long("2hwcf.kf12oi.012345.1ulajuk")
+    '4194303:1234567890:012345.4026531836'
+    """
+    pid, started, boot, space = name.split(".")
+    whole = _where().partition(".")[0]
+    boot = whole if whole.startswith(boot) and len(boot) == _BOOT else boot
+    return f"{int(pid, 36)}:{int(started, 36)}:{boot}.{int(space, 36)}"
 
 
 def end_leftovers() -> tuple[int, ...]:
@@ -115,9 +150,8 @@ def _remove_scratches() -> None:
         if prefix is None:
             continue
         path = os.path.join(folder, name)
-        pid, started, *where = name.removeprefix(prefix).partition("-")[0].split(".")
-        marker = f"{pid}:{started}:{'.'.join(where)}"
         with contextlib.suppress(Exception):  # what can't be removed must never keep a run from starting
+            marker = _long(name.removeprefix(prefix).partition("-")[0])
             if os.lstat(path).st_uid != os.geteuid() or os.path.islink(path):
                 continue
             if prefix == _UNLOCKED:

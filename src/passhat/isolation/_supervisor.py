@@ -74,7 +74,7 @@ class Supervisor:
 
     def _new_place(self) -> str:
         """A path for the directories of the next job, which are made when it comes if it names none."""
-        return os.path.join(self._scratch, f"job-{secrets.token_hex(12)}")
+        return os.path.join(self._scratch, secrets.token_urlsafe(6))
 
     def _make_place(self) -> None:
         """Directories for a job that names none; elsewhere when a trial has taken away where they were to be."""

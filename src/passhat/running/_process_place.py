@@ -16,7 +16,7 @@ class TrialFolder:
 
     def __init__(self, parent: Path) -> None:
         """Make it; OSError when there is no place for it."""
-        self.path = parent / secrets.token_hex(12)
+        self.path = parent / secrets.token_urlsafe(6)
         self.path.mkdir(mode=0o700)
         self._held = os.open(self.path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
 
