@@ -1,4 +1,4 @@
-"""Tests that only restate their script are found, and others are left alone."""
+"""Tests with a script that can't fail are found, and good ones are left alone: a false alarm is worse than a miss."""
 
 from __future__ import annotations
 
@@ -8,7 +8,22 @@ import pytest
 
 from passhat.auditing import AuditError, restated_scripts
 
-HEAD = "import pytest\nfrom passhat.scripting import call, say, structured\nDONE = 'All done.'\n\n"
+HEAD = """
+import pytest
+import passhat.graders
+from passhat.graders import trace
+from passhat.graders.trace import never as never_called
+from passhat.scripting import call, fail, reply, say, structured, think
+from shop import other
+DONE = 'All done.'
+
+def comparing(text):
+    return answer(text) == SHOP.last
+
+def asserting(text):
+    assert answer() == text.upper()
+
+"""
 RESTATING = {
     "text": 'faux.script(say("Done."))\n    assert answer() == "Done."',
     "the other way round": 'faux.script(say("Done."))\n    assert "Done." == answer()',
@@ -20,6 +35,42 @@ RESTATING = {
     "a bare text": 'faux.script("Done.")\n    assert answer() == "Done."',
     "two of them": 'faux.script(say("a"), say("b"))\n    assert answer() == "a"\n    assert answer() == "b"',
     "both at once": 'faux.script(say("ab"))\n    assert answer() == "ab" and "a" in answer()',
+    "stripped": 'faux.script(say("Done."))\n    assert answer().strip() == "Done."',
+    "lowered on both sides": 'faux.script(say("Done."))\n    assert answer().lower() == "Done.".lower()',
+    "a text made of known ones": 'text = f"{DONE} 3"\n    faux.script(say(text))\n    assert answer() == text',
+    "a text that is made twice": 'faux.script(say(f"{DONE} 3"))\n    assert answer() == f"All done. {3}"',
+    "the text of the reply": 'r = say("Done.")\n    faux.script(r)\n    out = answer()\n    assert out == r.text',
+    "truth": 'faux.script(structured({"ok": True}))\n    assert answer()',
+    "not None, of a type": 'faux.script(say("a"))\n    assert answer() is not None and isinstance(answer(), str)',
+    "either": 'faux.script(say("a"))\n    out = answer()\n    assert out == "a" or out == "b"',
+    "one of several": 'faux.script(say("a"))\n    assert answer() in ("a", "b")',
+    "not another": 'faux.script(say("a"))\n    assert answer() != "b" and not answer() == ""',
+    "its length": 'faux.script(say("abc"))\n    assert len(answer()) == 3 and 0 < len(answer()) < 9',
+    "its beginning": 'faux.script(say("abc"))\n    assert answer().startswith("a") and answer()[0] == "a"',
+    "by a client": 'faux.script(say("a"))\n    client = OpenAI()\n    assert answer("?", client=client) == "a"',
+    "in a with": 'faux.script(say("a"))\n    with OpenAI() as client:\n        assert answer("?", client) == "a"',
+    "of an object": 'faux.script(say("a"))\n    bot = Bot(3)\n    out = bot.ask("?")\n    assert out.text == "a"',
+    "run to its end": 'faux.script(say("a"))\n    assert asyncio.run(answer("?")) == "a"',
+    "a setting before": 'monkeypatch.setenv("A", "b")\n    faux.script(say("a"))\n    assert answer("?") == "a"',
+    "unittest": 'faux.script(say("a"))\n    self.assertEqual(answer(), "a")\n    self.assertTrue(answer())',
+    "unittest, two": 'faux.script(say("a"))\n    self.assertIn("a", answer())\n    self.assertIsNotNone(answer())',
+    "a reply of parts": 'faux.script(reply(say("a"), think("hm")))\n    assert answer() == "a"',
+}
+SILENT = {
+    "no assert": 'faux.script(say("Done."))\n    answer()',
+    "its result is kept": 'faux.script(structured({"n": 1}))\n    out = answer()\n    answer()',
+    "awaited": 'faux.script(say("Done."))\n    asyncio.run(answer("?"))',
+}
+UNASKED = {
+    "the check": 'assert trace.never("x")',
+    "its grade": 'assert trace.never("x")(faux)',
+    "not its grade": 'assert answer() and not trace.called("x")(faux)',
+    "made and dropped": 'trace.never("x")',
+    "its grade is dropped": 'trace.never("x")(faux)',
+    "with another name": 'check = trace.never("x").as_("quiet")\n    assert check(faux)',
+    "never used": 'check = trace.never("x")\n    assert faux.call_count == 1',
+    "in full": 'assert passhat.graders.trace.never("x")(faux)',
+    "by itself": 'assert never_called("x")',
 }
 SOUND = {
     "a count": 'faux.script(say("Done."))\n    assert answer() == "Done."\n    assert faux.call_count == 1',
@@ -29,23 +80,97 @@ SOUND = {
     "another value": 'faux.script(say("Done."))\n    assert answer() == "done"',
     "a changed one": 'faux.script(say("Done."))\n    assert answer() != "Done."',
     "no script": 'assert answer() == "Done."',
-    "no assert": 'faux.script(say("Done."))\n    answer()',
-    "truth": 'faux.script(structured({"ok": True}))\n    assert answer()',
     "another type": 'faux.script(structured({"n": 1}))\n    assert answer().ok == True',
     "a mock": 'faux.script(say("Done."))\n    assert answer() == "Done."\n    mock.assert_called_once()',
     "a name that changes": 'x = "a"\n    x = answer()\n    faux.script(say("a"))\n    assert answer() == x',
+    "the state, by a fixture": 'faux.script(call("refund", {"to": "a"}))\n    answer()\n    assert shop.last.to == "a"',
+    "a query": 'faux.script(call("refund", {"n": 20}))\n    answer()\n    assert db.execute("q").fetchone()[0] == 20',
+    "a state in hand": 'faux.script(call("refund", {"n": 20}))\n    assert last_refund(shop) == 20',
+    "a state by a name": 'faux.script(call("refund", {"n": 20}))\n    answer()\n    assert last_refund() == 20',
+    "a state by a name, out kept": 'faux.script(call("r", {"n": 2}))\n    out = answer()\n    assert last() == 2',
+    "a state of its own": 'faux.script(call("r", {"n": 2}))\n    s = Shop()\n    o = answer(s)\n    assert s.last == 2',
+    "a state asked": 'faux.script(call("r", {"n": 2}))\n    s = Shop()\n    answer(s)\n    assert s.last() == 2',
+    "what the model was told": 'faux.script(call("read", {"p": "p1"}), say("x"))\n    answer()\n'
+    '    assert "p1" in faux.requests[1].messages[-1].text',
+    "the second answer": 'faux.script(say("bad"), say("good"))\n    assert answer() == "good"',
+    "after a tool": 'faux.script(call("look", {"p": 1}), say("good"))\n    assert answer() == "good"',
+    "after an error": 'faux.script(fail(500), say("good"))\n    assert answer() == "good"',
+    "stripped by the code": 'faux.script(say("  Paris "))\n    assert answer() == "Paris"',
+    "read by the code": 'faux.script(say(\'{"city": "Paris"}\'))\n    assert answer() == "Paris"',
+    "kept back by the code": 'faux.script(say("secret 42"))\n    assert "42" not in answer()',
+    "a field of the result": 'faux.script(say("hm"))\n    assert answer().ok',
+    "a flag of the result": 'faux.script(say("hm"))\n    assert answer().refused is True',
+    "a type of the code": 'faux.script(structured({"a": 1}))\n    assert isinstance(answer(), Severity)',
+    "counted by the code": 'faux.script(say("a b"))\n    assert len(answer()) == 2',
+    "an unknown script": 'faux.script(*replies)\n    assert answer() == "a"',
+    "a script by function": 'faux.script(lambda request: say("a"))\n    assert answer() == "a"',
+    "a script in a loop": 'for text in "ab":\n        faux.script(say(text))\n        assert answer() == text',
+    "a helper": 'faux.script(say("a"))\n    same(answer(), "a")',
+    "a helper in an assert": 'faux.script(say("a"))\n    assert alike(answer(), "a")',
+    "a helper that is told": 'faux.script(say("a"))\n    assert answered("a")',
+    "a helper that is told, bare": 'faux.script(say("a"))\n    ask_and_see("?", "a")',
+    "a helper with the double": 'faux.script(say("a"))\n    look_at(faux)',
+    "a helper that judges": 'faux.script(say("a"))\n    assert is_polite("?")',
+    "a helper of the file": 'faux.script(say("a"))\n    assert comparing("?")',
+    "a helper that asserts": 'faux.script(say("a"))\n    asserting("a")',
+    "a helper beside": 'faux.script(say("a"))\n    out = answer()\n    assert_sound(out)\n    assert out == "a"',
+    "two functions": 'faux.script(say("a"))\n    assert answer() == "a"\n    assert stored() == "a"',
+    "nothing, after an error": 'faux.script(fail(500), say("a"))\n    answer()',
+    "nothing, with a tool": 'faux.script(call("look", {}))\n    answer()',
+    "nothing, with a fixture": 'faux.script(say("a"))\n    answer(shop)',
+    "nothing, and raises": 'faux.script(say("a"))\n    if answer() != "b":\n        raise AssertionError',
+    "a constant": 'faux.script(say("a"))\n    assert faux.call_count == 0 or answer() == "b"',
+    "a changed text": 'faux.script(say("ab"))\n    assert answer().replace("a", "b") == "bb"',
+    "an unasked check is asked": 'check = trace.never("x")\n    check.verify(faux)',
+    "a check in a list": 'for check in [trace.never("x"), trace.only("y")]:\n        check.verify(faux)',
+    "a check handed on": 'verify_all(trace.never("x"))\n    assert holds(trace.never("x")(faux))',
+    "a grade looked at": 'assert trace.never("x")(faux).passed is True',
+    "a check that is refused": 'with pytest.raises(ValueError):\n        trace.never("")',
+    "another trace": 'assert other.never("x")(faux)',
 }
 
 
-def found(tmp_path: Path, body: str) -> list[str]:
+def found(tmp_path: Path, body: str, before: str = "", more: str = "shop, db, monkeypatch, self") -> list[str]:
     file = tmp_path / "test_it.py"
-    file.write_text(f"{HEAD}def test_it(faux):\n    {body}\n")
-    return [each.test for each in restated_scripts([tmp_path])]
+    file.write_text(f"{HEAD}{before}def test_it(faux, {more}):\n    {body}\n")
+    return [each.rule for each in restated_scripts([tmp_path])]
 
 
 @pytest.mark.parametrize("body", RESTATING.values(), ids=RESTATING)
 def test_a_test_that_restates_its_script_is_found(tmp_path: Path, body: str) -> None:
-    assert found(tmp_path, body) == ["test_it"]
+    assert found(tmp_path, body) == ["restates-script"]
+
+
+@pytest.mark.parametrize("body", SILENT.values(), ids=SILENT)
+def test_a_test_that_asserts_nothing_is_found(tmp_path: Path, body: str) -> None:
+    assert found(tmp_path, body) == ["asserts-nothing"]
+
+
+@pytest.mark.parametrize("body", UNASKED.values(), ids=UNASKED)
+def test_a_check_that_is_never_asked_is_found(tmp_path: Path, body: str) -> None:
+    assert found(tmp_path, body) == ["unasked-check"]
+
+
+@pytest.mark.parametrize(
+    ("names", "rows", "rules"),
+    [
+        ("'text'", "['a', 'b']", ["restates-script"]),
+        ("'text, other'", "[('a', 1), ('b', 2)]", ["restates-script"]),
+        ("['text', 'other']", "[('a', 1), ('b', 2)]", ["restates-script"]),
+        ("'other'", "['a', 'b']", []),
+        ("'text'", "ROWS", []),
+        ("'text'", "[pytest.param('a', id='x')]", []),
+        ("'text, other'", "[('a',)]", []),
+    ],
+)
+def test_a_parameter_is_known_where_all_its_values_are(tmp_path: Path, names: str, rows: str, rules: list[str]) -> None:
+    body, mark = "faux.script(say(text))\n    assert answer() == text", f"@pytest.mark.parametrize({names}, {rows})\n"
+    assert found(tmp_path, body, mark, "text, other") == rules
+
+
+def test_one_good_set_of_parameters_clears_a_test(tmp_path: Path) -> None:
+    mark = "@pytest.mark.parametrize('sent, got', [('a', 'a'), (' b', 'b')])\n"
+    assert found(tmp_path, "faux.script(say(sent))\n    assert answer() == got", mark, "sent, got") == []
 
 
 @pytest.mark.parametrize("body", SOUND.values(), ids=SOUND)

@@ -102,8 +102,28 @@ def test_test_files_are_read_for_asserts_that_only_restate_their_script(tmp_path
     assert "test_it.py:3: test_restates" in done.stdout
 
 
+def test_tests_that_cannot_fail_are_told_by_what_they_lack(passhat: Call, folder: Path) -> None:
+    (folder / "test_it.py").write_text(
+        "from passhat.graders import trace\n"
+        "def test_a(faux):\n    faux.script('x')\n    answer('?')\n"
+        "def test_b(faux):\n    assert trace.never('refund')(faux)\n"
+        "def test_c(faux):\n    faux.script('x')\n    answer('?')\n"
+    )
+    lines = passhat("audit", "test_it.py").stdout.splitlines()
+    assert lines[:3] == [
+        "test_it.py:2: test_a",
+        "test_it.py:7: test_c",
+        "Each of these 2 tests asserts nothing, so it passes whatever your code makes of the answer; assert on the "
+        "requests it sent, the calls it made, the state it left.",
+    ]
+    assert lines[3:5] == [
+        "test_it.py:6: test_b",
+        "This test makes a check that it never asks; write check.verify(faux).",
+    ]
+
+
 def test_sound_test_files_beside_a_suite_need_no_word(passhat: Call, sums: Callable[[str], str], folder: Path) -> None:
     sums("four")
     (folder / "evals" / "test_it.py").write_text("def test_it():\n    assert 1 + 1 == 2\n")
     assert "asserts" not in passhat("audit", "evals").stdout
-    assert "No test's asserts only restate its script." in passhat("audit", "evals/test_it.py").stdout
+    assert "No test was found that can't fail whatever the code" in passhat("audit", "evals/test_it.py").stdout

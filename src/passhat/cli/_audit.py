@@ -51,7 +51,8 @@ def command(
     PATH is a file, or a folder in which every eval_*.py is taken. No model is asked and nothing is recorded. Leaves
     with 1 when there is an error that the suite doesn't allow (allow={"rule": "why"}); with --strict also for
     warnings: an impossible task, a rigid number and a check that is blind for the order are warnings. Test files
-    (test_*.py) are read for asserts that only restate their script; one that is found counts as a warning.
+    (test_*.py) are read for tests with a scripted model that can't fail: their asserts only restate the script, they
+    assert nothing, or make a check and never ask it. One that is found counts as a warning.
 
     With --leaks the suite's own agent is run instead, four times over: forward, again, backward, and with a word of its
     own planted in each task's input. Leaves with 1 when a trial left something to another.
@@ -153,12 +154,15 @@ def _lint_lines(restated: list[RestatedScript]) -> list[str]:
     from passhat.reporting import clean
 
     if not restated:
-        return ["No test's asserts only restate its script."]
-    found = [each for each in restated if each.test]
-    lines = [f"{clean(each.path)}:{each.line}: {clean(each.test or each.message)}" for each in restated]
-    if not found:
-        return lines
-    return [*lines, f"{'This test' if len(found) == 1 else f'Each of these {len(found)} tests'} {found[0].message}"]
+        return ["No test was found that can't fail whatever the code does with a scripted answer."]
+    lines: list[str] = []
+    for rule in dict.fromkeys(each.rule for each in restated):
+        found = [each for each in restated if each.rule == rule]
+        lines += [f"{clean(each.path)}:{each.line}: {clean(each.test or each.message)}" for each in found]
+        if found[0].test:
+            who = "This test" if len(found) == 1 else f"Each of these {len(found)} tests"
+            lines.append(f"{who} {found[0].message}.")
+    return lines
 
 
 def _one(found: FoundSuite, through: Entrance, root: Path, *, times: int, seed: int, quiet: bool) -> Audit:
