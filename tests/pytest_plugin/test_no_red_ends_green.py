@@ -109,8 +109,13 @@ def test_what_was_not_run_is_missing_from_the_record_and_the_session_did_not_fin
 
 
 def test_another_plugins_exit_status_is_left_alone(pytester: pytest.Pytester) -> None:
-    more = "\n\n@pytest.hookimpl(tryfirst=True)\ndef pytest_sessionfinish(session):\n    session.exitstatus = 7\n"
-    pytester.makeconftest("import pytest\n" + dedent(HOOKS["loop"]) + more)
+    more = """
+        @pytest.hookimpl(wrapper=True, tryfirst=True)
+        def pytest_sessionfinish(session):
+            session.exitstatus = 7
+            return (yield)
+        """
+    pytester.makeconftest("import pytest\n" + dedent(HOOKS["loop"]) + dedent(more))
     pytester.makepyfile(test_it=FAILING)
     result = pytester.runpytest("-p", "no:xdist", "test_it.py")
     assert result.ret == 7
@@ -145,8 +150,8 @@ import pytest
 import signal
 
 @pytest.mark.trials(4, gate="pass@1 >= 0.4", simulated=True)
-def test_it(trial):
-    if trial.number == {number}:
+def test_it(request):
+    if "trial{number}of" in request.node.name:
         os.kill(os.getpid(), signal.SIGKILL)
     assert {holds}
 """
@@ -154,7 +159,7 @@ def test_it(trial):
 
 @pytest.mark.parametrize("holds", [0, 1])
 def test_workers_that_die_and_are_not_replaced_leave_the_test_incomplete(pytester: pytest.Pytester, holds: int) -> None:
-    pytester.makepyfile(KILLED.format(number=1, holds=holds))
+    pytester.makepyfile(KILLED.format(number=2, holds=holds))
     result = pytester.runpytest("-n", "1", "--max-worker-restart=0")
     assert result.ret == 1
     result.assert_outcomes(failed=1)
@@ -164,7 +169,7 @@ def test_workers_that_die_and_are_not_replaced_leave_the_test_incomplete(pyteste
 
 
 def test_a_first_trial_that_dies_takes_no_gate_with_it(pytester: pytest.Pytester) -> None:
-    pytester.makepyfile(KILLED.format(number=0, holds="trial.number < 0"))
+    pytester.makepyfile(KILLED.format(number=1, holds=0))
     result = pytester.runpytest("-n", "1")
     assert result.ret == 1
     result.stdout.fnmatch_lines(["*gate pass@1 >= 0.4 is undecided: 0 of 3 trials passed, 1 missing*"])
@@ -250,3 +255,21 @@ def test_a_verdict_is_expected_to_fail_only_where_each_failed_trial_is(pytester:
     found = {name.partition("::")[2].strip(): outcome.lower() for outcome, name in lines}
     assert len(found) == 8
     assert {name: name.rpartition("_")[2][:5] for name in found} == {name: said[:5] for name, said in found.items()}
+
+
+def test_a_hook_that_speaks_in_place_of_a_body_ends_its_trial(pytester: pytest.Pytester) -> None:
+    pytester.makeconftest(
+        """
+        import pytest
+
+        @pytest.hookimpl(tryfirst=True)
+        def pytest_runtest_call(item):
+            if "trial2of4" in item.name:
+                pytest.skip("later")
+            if "trial3of4" in item.name:
+                raise AssertionError("no body")
+        """
+    )
+    pytester.makepyfile("import pytest\n\n@pytest.mark.trials(4, simulated=True)\ndef test_it():\n    pass\n")
+    result = pytester.runpytest("-p", "no:xdist")
+    result.stdout.fnmatch_lines(["2 of 3 trials passed: *", "1 x no body"])
