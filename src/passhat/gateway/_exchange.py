@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from passhat.gateway._session import Session
 
 NOTHING = Usage(1, 0, 0, 0, 0, 0.0)  # a call that the double answered without a model's work
+REFUSED = Usage(0, 0, 0, 0, 0, 0.0)  # a request that was no call, since nobody answered it
 
 
 class Pending(msgspec.Struct, frozen=True):
@@ -235,7 +236,7 @@ class Exchange:
         """Say no in a shape that no client repeats."""
         headers = NO_RETRY
         request_id = self.session.new_id("req_")
-        self.record(Observed(usage=NOTHING), status=400, error=text, refused=reason)
+        self.record(Observed(usage=REFUSED), status=400, error=text, refused=reason)
         return provider_error(self.anthropic, 400, text, request_id=request_id, kind=kind, headers=headers)
 
     def record(

@@ -8,7 +8,7 @@ import msgspec
 
 from passhat.facts import ModelCall
 from passhat.gateway._endpoints import costs_nothing
-from passhat.gateway._exchange import NOTHING, Exchange
+from passhat.gateway._exchange import REFUSED, Exchange
 from passhat.gateway._forward import Remote
 from passhat.gateway._http import HttpRequest
 from passhat.gateway._prices import price
@@ -62,7 +62,7 @@ class Relaying(msgspec.Struct, frozen=True):
 
     def refused(self, limit: str, text: str) -> None:
         """Record that a request beside the model wasn't passed on, since a limit is reached."""
-        self._beside(usage=NOTHING, http_status=400, error=text, refused=limit)
+        self._beside(usage=REFUSED, http_status=400, error=text, refused=limit)
 
     def _beside(self, **seen: Any) -> None:
         session, request = self.session, f"{self.http.method} {self.http.path}"
