@@ -104,10 +104,9 @@ class Routing:
 
     def whose(self) -> str:
         """Whose the code of this thread is: a covered test's, a judge's, or empty where it is neither's."""
-        started = whose_thread()
-        if started == JUDGE or self._judging is threading.current_thread():
+        if self._judging is threading.current_thread():
             return JUDGE
-        return started or (COVERED if self.led or self._item is not None else "")
+        return whose_thread() or (COVERED if self.led or self._item is not None else "")
 
     def astray(self, host: str) -> str:
         """Why a request past the gateway mustn't leave, which a running test is told; empty where it may."""
