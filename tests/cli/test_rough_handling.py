@@ -170,6 +170,7 @@ def test_a_ctrl_c_on_the_way_out_of_an_interrupted_command_changes_nothing(
     try:
         with pytest.raises(SystemExit) as left:
             _main.main(["runs"])
+        assert signal.getsignal(signal.SIGINT) is signal.SIG_IGN  # what is Python's own is undone when it ends
     finally:
         signal.signal(signal.SIGINT, before)
     assert left.value.code == 130

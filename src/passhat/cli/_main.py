@@ -116,7 +116,7 @@ def _guarded(arguments: Sequence[str] | None) -> int:
 def _take_no_more_interrupts() -> None:
     """On the way out after a Ctrl-C another one would put a signal in the place of the exit code."""
     if threading.current_thread() is threading.main_thread():
-        signal.signal(signal.SIGINT, lambda number, frame: None)
+        signal.signal(signal.SIGINT, signal.SIG_IGN)  # one of Python's own would be forgotten when the interpreter ends
 
 
 def _said_of_the_run(error: BaseException) -> str:
