@@ -73,7 +73,9 @@ def test_the_last_run_is_the_one_that_started_last(three: list[Path], root: Path
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
-        ("2026", "3 runs answer to '2026': 20261101T000000Z-support-desk-11aa, "),
+        ("2026", "3 runs answer to '2026': 20261103T000000Z-support-desk-33cc, "),
+        ("support", "ends with 'support'; 20261103T000000Z-support-desk-33cc, .* have it within. Give the id, or its"),
+        ("1102T", "ends with '1102T'; 20261102T000000Z-support-desk-22bb has it within"),
         ("44dd", "no run answers to '44dd'"),
         ("", "no run answers to ''"),
         (" ", "no run answers to ' '"),

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import msgspec
 
-from passhat.facts import Manifest
+from passhat.facts import Manifest, named, plural
 from passhat.records._damage import own_lines
 from passhat.records._errors import RecordError, RunNotFound, disk_error
 from passhat.records._format import LOCK, MANIFEST, decode_record, read_manifest
@@ -60,7 +60,13 @@ def find_run(text: str, root: Path | str = ".passhat") -> Path:
     if len(found) == 1:
         return names[found[0]]
     if found:
-        raise RunNotFound(runs, f"{len(found)} runs answer to {text!r}: {', '.join(found[:5])}", "Give more of the id")
+        listed = named(reversed(found))
+        raise RunNotFound(runs, f"{len(found)} runs answer to {text!r}: {listed}", "Give more of the id")
+    if within := sorted((name for name in names if text.strip() and text in name), reverse=True):
+        which = (
+            f"no run's id begins or ends with {text!r}; {named(within)} {plural(len(within), 'has', 'have')} it within"
+        )
+        raise RunNotFound(runs, which, "Give the id, or its end")
     raise RunNotFound(runs, f"no run answers to {text!r}", "`passhat runs` lists what there is")
 
 
