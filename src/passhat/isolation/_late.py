@@ -40,7 +40,8 @@ class LateImports(importlib.abc.MetaPathFinder):
 
     def exempt(self, own: Sequence[str]) -> None:
         """Leave what is in these directories alone, too."""
-        self._own += tuple(place + os.sep for folder in own for place in {folder, os.path.realpath(folder)})
+        new = [folder for folder in own if not folder.startswith(self._own)]  # as a rule it is there, and costs nothing
+        self._own += tuple(place + os.sep for folder in new for place in {folder, os.path.realpath(folder)})
 
     def install(self) -> None:
         """Have this process, and its forks, import so from now on."""
