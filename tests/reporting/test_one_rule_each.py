@@ -15,6 +15,7 @@ from passhat.reporting._conclusions import next_commands
 from passhat.reporting._findings import folded
 from passhat.reporting._headline import chosen_ks, telling_k
 from passhat.summary import Report
+from passhat.summary._measure import PassRate
 
 Builder = Callable[..., Report]
 HALF = "+-" * 30
@@ -34,6 +35,13 @@ def test_every_form_says_from_which_k_on_a_rule_widens_the_intervals(
     for part in ("these tasks: ", "other trials of them", "other tasks of their kind"):
         assert part in words(*["+-+"] * 6)
     assert "what other trials of the same tasks would show" in words("+-+", "+--")
+
+
+def test_trials_that_depend_on_their_order_have_no_such_intervals(build_report: Builder) -> None:
+    report = build_report({f"t{place}": "+++++-----" for place in range(8)})
+    assert report.order is not None
+    assert report.order.verdict == "dependence found"
+    assert "conservative rule makes" not in render_terminal(report)
 
 
 def test_bars_by_that_rule_are_pale(build_report: Builder) -> None:
@@ -73,6 +81,8 @@ def test_an_undecided_gate_says_how_many_trials_would_decide_it_and_the_command(
     assert needed is not None
     again = build_report({task: (each * needed)[:needed] for task, each in signs.items()}, gates=("pass@1 >= 0.7",))
     assert again.gates[0].verdict == "met"
+    less = PassRate([5] * 6, [4] * 6, range(6)).at_trials(needed - 1)
+    assert less.interval("these tasks", 0.975, "lower").low < 0.7  # at the share of error of a second look
     for render in (render_terminal, render_markdown, render_html):
         assert f"About {needed} trials of each task would decide it" in " ".join(render(report).split())
     command = f"passhat run evals/eval_shop.py::shop --trials {needed}"

@@ -110,6 +110,8 @@ def test_kappa_is_unknown_where_both_raters_used_one_verdict_only() -> None:
 def test_a_live_run_whose_failures_nobody_read_says_so_and_a_read_one_does_not(report_of: Reporter) -> None:
     unread = report_of(SIX, options={"labels": []}, **LIVE)
     assert rules(unread)["no-failure-read"] == "note"
+    notes = [each.rule for each in unread.findings if each.severity == "note"]
+    assert (notes[0], notes[-1], len(notes) > 2) == ("no-failure-read", "conservative-interval", True)
     assert "no-failure-read" not in rules(report_of(SIX, **LIVE))
     assert "no-failure-read" not in rules(report_of(SIX, options={"labels": []}, model_source="simulated"))
     assert "no-failure-read" not in rules(report_of(SIX, options={"labels": [said("t0", 3)]}, **LIVE))
