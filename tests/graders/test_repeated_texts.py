@@ -33,8 +33,9 @@ def told(
         news.append(message)
 
     def ask(reply: Message) -> None:
-        clock = Message("system", f"It is {len(events)} o'clock.")
-        sent = news if send == "news" else history[-window:]
+        clock = Message("system", "Be brief." if send == "news" else f"It is {len(events)} o'clock.")
+        users = [message for message in history if message.role == "user"]
+        sent = {"news": news, "users": users, "whole": history[-window:]}[send]
         offers = (ToolOffer(REFUND),)
         call = ModelCall(len(events) + 1.0, 0.5, "chat", "scripted", messages=(clock, *sent), tools=offers, reply=reply)
         events.append(call)
@@ -55,11 +56,12 @@ def told(
     return Transcript(tuple(events))
 
 
-@pytest.mark.parametrize("send", ["whole", "news"])
+@pytest.mark.parametrize("send", ["whole", "news", "users"])
 @given(rounds=ROUNDS)
 def test_repeated_words_change_no_confirmation(send: str, rounds: list[tuple[str, str]]) -> None:
-    once, again = (CONFIRMED(told(rounds, unique=unique, send=send)) for unique in (True, False))
-    assert (again.passed, again.reason.count("came without")) == (once.passed, once.reason.count("came without"))
+    whole = CONFIRMED(told(rounds, unique=True)).passed
+    assert CONFIRMED(told(rounds, unique=True, send=send)).passed is whole
+    assert CONFIRMED(told(rounds, unique=False, send=send)).passed is whole
 
 
 @given(rounds=ROUNDS)
@@ -108,6 +110,29 @@ def rewritten(*, keep: bool) -> Transcript:
 def test_a_turn_that_is_sent_again_in_other_words_keeps_its_date() -> None:
     assert CONFIRMED(rewritten(keep=True)).passed is True
     assert CONFIRMED(rewritten(keep=False)).passed is False
+
+
+def test_a_turn_that_is_put_into_what_was_said_before_is_no_new_one() -> None:
+    wish = Message("assistant", "", (ToolCall("c1", REFUND, {}),))
+    begun = [Message("user", "Refund A1."), Message("assistant", "Sure?"), Message("user", "yes")]
+    done = [wish, Message("tool", "ok", call_id="c1"), Message("assistant", "B2 as well?")]
+    requests = [
+        (begun[:1], begun[1]),
+        (begun, wish),
+        ([*begun, *done[:2]], done[2]),
+        ([*begun, Message("user", "(The user said yes.)"), *done, Message("user", "hm")], wish),
+    ]
+    events = tuple(
+        ModelCall(at, 0.5, "chat", "scripted", messages=tuple(sent), tools=(ToolOffer(REFUND),), reply=reply)
+        for at, (sent, reply) in enumerate(requests)
+    )
+    assert CONFIRMED(Transcript(events)).passed is False
+
+
+def test_a_request_with_nothing_but_instructions_says_nothing_new() -> None:
+    first = told([("yes", REFUND)], unique=False)
+    call = ModelCall(1.6, 0.1, "chat", "scripted", messages=(Message("system", "Be brief."),))
+    assert CONFIRMED(Transcript.of([*first.events, call])).passed is True
 
 
 def test_a_result_counts_from_when_it_was_sent_also_where_ids_repeat() -> None:

@@ -64,6 +64,7 @@ class Grade(msgspec.Struct, frozen=True, omit_defaults=True):
 
     def __bool__(self) -> NoReturn:
         """Raises `NoTruthValue`: an unknown grade is no pass, and ``not grade`` mustn't make it a failure either."""
+        __tracebackhide__ = True
         said = self.error or self.reason
         raise NoTruthValue(
             f"a grade is no truth value (this one: passed={self.passed}{f', {said[:200]!r}' if said else ''}): "

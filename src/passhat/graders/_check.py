@@ -77,6 +77,7 @@ class Check:
 
     def __bool__(self) -> NoReturn:
         """Raises `NoTruthValue`: a check that nobody asked says nothing of what happened."""
+        __tracebackhide__ = True
         raise NoTruthValue(
             f"the check {self.name!r} was asked of nothing: write check.verify(x), such as .verify(faux)"
         )

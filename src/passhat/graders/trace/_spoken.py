@@ -41,33 +41,17 @@ def _heard(talk: list[Dated], call: ModelCall) -> list[Dated]:
 def _aligned(
     talk: list[Dated], known: list[Hashable], sent: Sequence[Message], now: list[Hashable], at: float
 ) -> list[Dated]:
-    """The talk and what a request adds to it that left out or changed some of what was said."""
-    for start in range(1, len(known)):  # the oldest turns were left out
-        if known[start:] == now[: len(known) - start]:
-            return talk + [(at, message) for message in sent[len(known) - start :]]
-    blocks = SequenceMatcher(None, known, now, autojunk=False).get_opcodes()
-    if not any(kind == "equal" for kind, *_ in blocks):  # another conversation
-        return talk + [(at, message) for message in sent]
+    """The talk and what a request adds to it that left out or changed some of what was said.
+
+    A turn in other words is a turn more, no later than the known one that it stands before.
+    """
     heard: list[Dated] = []
-    for kind, first, end, new_first, new_end in blocks:
+    for kind, first, end, new_first, new_end in SequenceMatcher(None, known, now, autojunk=False).get_opcodes():
         heard += talk[first:end]
         if kind != "equal":
             by_then = talk[end][0] if end < len(talk) else at
-            old = [message for _, message in talk[first:end]]
-            heard += [(by_then, message) for message in _more(old, sent[new_first:new_end])]
+            heard += [(by_then, message) for message in sent[new_first:new_end]]
     return heard
-
-
-def _more(old: Sequence[Message], new: Sequence[Message]) -> list[Message]:
-    """Those of the new turns that aren't old ones in other words: in each role, the first ones stand for the old."""
-    left = [message.role for message in old]
-    more: list[Message] = []
-    for message in new:
-        if message.role in left:
-            left.remove(message.role)
-        else:
-            more.append(message)
-    return more
 
 
 def _key(message: Message) -> Hashable:
