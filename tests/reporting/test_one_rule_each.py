@@ -115,3 +115,6 @@ def test_notes_begin_with_what_to_do_and_end_with_one_line_on_intervals(build_re
     text = " ".join(render_terminal(report).split())
     assert "doesn't say when it ran or which release of passhat ran it: don't" in text
     assert "power" not in text
+    for render in (render_markdown, render_html):
+        assert render(report).count("(docs/statistics.md)") + render(report).count("\\(docs/statistics.md\\)") == 1
+        assert "power about" not in render(report)

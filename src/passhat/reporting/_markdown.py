@@ -6,6 +6,7 @@ import re
 
 from passhat.facts import count
 from passhat.reporting._conclusions import outcome_of
+from passhat.reporting._findings import folded
 from passhat.reporting._headline import chosen_ks, conservative_words, has_like, meaning, moment, more_words, size_of
 from passhat.reporting._judging import TITLE as JUDGED
 from passhat.reporting._judging import judging_rows
@@ -149,7 +150,7 @@ def _matrix(table: CountTable) -> str:
 
 def _findings(report: Report) -> str:
     shown = [finding for finding in report.findings if finding.severity != "note"]
-    notes = [finding for finding in report.findings if finding.severity == "note"]
+    notes = [finding for finding in folded(report) if finding.severity == "note"]
     lines = [f"- {_SEVERITY[each.severity]} {escape(each.message, 800)}" for each in shown]
     if notes:
         items = "\n".join(f"- {escape(each.message, 800)}" for each in notes)
