@@ -7,15 +7,18 @@ import http.client
 import importlib
 import sys
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from importlib.machinery import SourceFileLoader
 from pathlib import Path
+from typing import ClassVar
 
 import httpx2
 import pytest
 
-from passhat.facts import ModelCall
+from passhat.facts import ModelCall, Usage
 from passhat.pytest_plugin._libraries import Libraries
+from passhat.records import RunReader, find_run
 
 ASK = """
 import os, sys, threading
@@ -413,3 +416,89 @@ def test_with_passhat_env_it_is_counted_and_bounded(pytester: pytest.Pytester, p
     assert len(paid) == 2 * 3 + 1
     result.assert_outcomes(passed=1, failed=1)
     result.stdout.fnmatch_lines(["*limit of 3 model calls is reached*"])
+
+
+class Elsewhere(BaseHTTPRequestHandler):
+    """A provider whose clients the variables don't lead."""
+
+    hits: ClassVar[list[str]] = []
+
+    def do_POST(self) -> None:
+        self.rfile.read(int(self.headers["content-length"]))
+        self.hits.append(self.path)
+        self.send_response(200)
+        self.send_header("content-length", "0")
+        self.end_headers()
+
+    def log_message(self, *_: object) -> None:
+        pass
+
+
+@pytest.fixture
+def hits(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
+    """What reaches such a provider, which the environment names."""
+    Elsewhere.hits.clear()
+    with ThreadingHTTPServer(("127.0.0.1", 0), Elsewhere) as server:
+        threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
+        monkeypatch.setenv("AZURE_OPENAI_ENDPOINT", f"http://127.0.0.1:{server.server_port}")
+        yield Elsewhere.hits
+        server.shutdown()
+
+
+ELSEWHERE = """
+import os
+import httpx2, pytest
+from passhat import Limits
+from passhat.graders import grader
+from passhat.scripting import say
+
+def post():
+    return httpx2.post(os.environ["AZURE_OPENAI_ENDPOINT"] + "/x", json={}).status_code
+
+def swallowed():
+    try:
+        return post()
+    except Exception as error:
+        return str(error)
+
+def test_unmarked(trial):
+    swallowed()
+
+@pytest.mark.trials(2, limits=Limits(model_calls=3))
+def test_marked(trial):
+    for _ in range(5):
+        swallowed()
+
+@pytest.mark.trials(2, simulated=True)
+def test_simulated(trial):
+    swallowed()
+
+@grader
+def judge(trial):
+    return post() == 200
+
+@pytest.mark.trials(2, simulated=True, judges=[judge], threshold=1.0)
+def test_judged(trial):
+    pass
+
+def test_plain():
+    assert post() == 200
+"""
+
+
+def test_a_provider_whose_clients_cannot_be_led_is_reached_where_it_is_asked_for_and_counted(
+    pytester: pytest.Pytester, hits: list[str]
+) -> None:
+    pytester.makepyfile(ELSEWHERE)
+    result = pytester.runpytest("--tb=short", "-p", "no:xdist", "-rs")
+    assert len(hits) == 1  # the plain test's own
+    result.assert_outcomes(passed=2, failed=1, errors=2, skipped=1)
+    result.stdout.fnmatch_lines(["*nobody asked for one in this test*can't be led to a double*--trials N*"])
+    hits.clear()
+    result = pytester.runpytest("--tb=short", "-p", "no:xdist", "--trials", "2", "-k", "not test_simulated")
+    assert len(hits) == 1 + 2 * 3 + 2 + 1
+    result.assert_outcomes(passed=3, failed=1)
+    result.stdout.fnmatch_lines(["*limit of 3 model calls is reached*"])
+    run = RunReader(find_run("last", pytester.path / ".passhat"))
+    (marked, *_, last) = [record for record in run.trials() if "test_marked" in record.task]
+    assert marked.usage == last.usage == Usage(3)  # tokens are unknown

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from passhat.gateway._session import Session
 
 NOTHING = Usage(1, 0, 0, 0, 0, 0.0)  # a call that the double answered without a model's work
-REFUSED = Usage(0, 0, 0, 0, 0, 0.0)  # a request that was no call, since nobody answered it
+REFUSED = Usage()  # of a request that was no call, since nobody answered it
 
 
 class Pending(msgspec.Struct, frozen=True):

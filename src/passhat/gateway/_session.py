@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from passhat.facts import Limits, Message, ModelCall, Usage
 from passhat.gateway._canonical import canonical_text, replacements
 from passhat.gateway._chunks import Chunking, Split
+from passhat.gateway._exchange import REFUSED
 from passhat.gateway._faults import Faults
 from passhat.gateway._meter import Meter
 from passhat.gateway._modes import Context, Mode
@@ -185,7 +186,8 @@ class Session:
 
     def ended(self, event: ModelCall) -> None:
         """Take the event of a call that is over."""
-        self.meter.add(event.usage)
+        if event.refused is None:
+            self.meter.add(event.usage)
         self.unreachable = (event.error or "") if event.refused == "upstream" else None
         if event.refused is None and event.wire != "other":
             self.last_failure = _failure(event)
@@ -194,6 +196,30 @@ class Session:
         if self.at_limit is not None and self.meter.limit_hit is not None:
             tell, self.at_limit = self.at_limit, None
             tell()
+
+    def past(self, request: str) -> str:
+        """Count and record a request that goes to a provider past the gateway; why it mustn't, where a limit says so.
+
+        What it spends isn't known.
+        """
+        reached = self.meter.begin(0, question=False)
+        text = None if reached is None else self.meter.describe(reached)
+        usage = Usage(1) if reached is None else REFUSED
+        status = 200 if reached is None else 400
+        self.ended(
+            ModelCall(
+                at=self.now(),
+                seconds=0.0,
+                wire="other",
+                source="live",
+                settings={"request": request},
+                usage=usage,
+                http_status=status,
+                error=text,
+                refused=reached,
+            )
+        )
+        return text or ""
 
     def known_texts(self) -> dict[str, str]:
         """Texts that differ between runs and mean nothing: the key and the workspace's path, with their names."""

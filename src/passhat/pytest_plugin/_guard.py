@@ -1,4 +1,4 @@
-"""Stops requests that go past the gateway: of clients made at import, or with an address of their own.
+"""Stops or counts requests that go past the gateway: of clients made at import, or with an address of their own.
 
 It sees what goes through httpx, httpx2, aiohttp and the standard library, on which requests and urllib3 rest, to the
 hosts of known providers and to those that the environment names.
@@ -13,11 +13,23 @@ from passhat.gateway import PROVIDERS, in_gateway
 from passhat.pytest_plugin._births import Births
 from passhat.pytest_plugin._libraries import Libraries, place_of
 
+_LED = ("openai", "anthropic")  # whose clients read the variables that are set
+_AZURE = "AZURE_OPENAI_ENDPOINT"
+_PAID = (  # ends of the names of hosts whose clients can't be led
+    *(".openai.azure.com", ".cognitiveservices.azure.com", ".services.ai.azure.com", ".models.ai.azure.com"),
+    *("aiplatform.googleapis.com", "api.cohere.com", "api.cohere.ai", "api.together.xyz", "api.together.ai"),
+    *("api.fireworks.ai", "api.perplexity.ai", "api.cerebras.ai", "api.voyageai.com", "router.huggingface.co"),
+)
+_BEDROCK = "bedrock-runtime"
 ASTRAY = (
     "a request to {host} went past the gateway and was stopped, since nothing there counts or bounds it: its client "
     "was made when a module was imported, or before the fixture was asked for, or it has an address of its own. Put "
     "passhat_env = true into pytest's ini file, which sets the addresses before test modules are imported, or make "
     "the client inside the test, with what the environment or trial.model says"
+)
+UNLED = (
+    "a request to {host} was stopped: a real model costs money and nobody asked for one in this test. Its client can't "
+    "be led to a double; stand in for it with a fixture, or say --trials N in a test that isn't simulated"
 )
 LEFT_BEHIND = (
     "a request to {host} was stopped: the thread that made it was started in a test with trials, `trial` or `faux`, "
@@ -36,8 +48,8 @@ class Owner(Protocol):
     def whose(self) -> str:
         """Whose the code of this thread is; empty where it is none of ours."""
 
-    def astray(self, host: str) -> str:
-        """Why a request past the gateway mustn't leave; empty where it may."""
+    def astray(self, host: str, led: bool) -> str:
+        """Why a request past the gateway mustn't leave; empty where it may. ``led``: its client could have been."""
 
     def keys(self) -> Mapping[str, str]:
         """Keys that requests of this thread must not have, each with the one to have instead."""
@@ -47,8 +59,11 @@ class Guard:
     """Looks at requests and threads from the first covered test until the session ends."""
 
     def __init__(self, host: Mapping[str, str], owner: Owner) -> None:
-        named = [host[name] for each in PROVIDERS.values() for name in each.base_names if host.get(name)]
-        self._places = {place_of(address) for address in (*(each.base_url for each in PROVIDERS.values()), *named)}
+        places = {name: {place_of(each.base_url)} for name, each in PROVIDERS.items()}
+        for name, each in PROVIDERS.items():
+            places[name] |= {place_of(host[variable]) for variable in each.base_names if host.get(variable)}
+        self._led = set().union(*(places.pop(name) for name in _LED))
+        self._others = set().union(*places.values(), {place_of(host[_AZURE])} if host.get(_AZURE) else ())
         self._owner = owner
         self._libraries = Libraries(self)
         self._births = Births(owner.whose)
@@ -70,8 +85,9 @@ class Guard:
 
     def check(self, host: str, port: int) -> None:
         """Raise `Astray` for a request that mustn't leave."""
-        if (host, port) in self._places and not in_gateway():
-            why = self._owner.astray(host)
+        led = (host, port) in self._led
+        if (led or (host, port) in self._others or _is_paid(host)) and not in_gateway():
+            why = self._owner.astray(host, led)
             if why:
                 raise Astray(why)
 
@@ -83,3 +99,12 @@ class Guard:
             elif isinstance(value, bytes):
                 value = value.replace(wrong.encode(), right.encode())
         return value
+
+
+def _is_paid(host: str) -> bool:
+    """Whether a host is known to be that of models that cost money, and of none of the providers that are spoken to.
+
+    >>> _is_paid("mine.openai.azure.com"), _is_paid("bedrock-runtime.eu-west-1.amazonaws.com"), _is_paid("example.com")
+    (True, True, False)
+    """
+    return host.endswith(_PAID) or (host.startswith(_BEDROCK) and host.endswith(".amazonaws.com"))

@@ -13,7 +13,7 @@ from passhat.facts import Limits
 from passhat.pytest_plugin._asking import may_spend, mode_of_judges
 from passhat.pytest_plugin._births import COVERED, JUDGE, whose_thread
 from passhat.pytest_plugin._environment import gateway_of, host_environment, point_at
-from passhat.pytest_plugin._guard import ASTRAY, LEFT_BEHIND, Guard
+from passhat.pytest_plugin._guard import ASTRAY, LEFT_BEHIND, UNLED, Guard
 from passhat.pytest_plugin._keys import ENVIRONMENT, EVIDENCE, FAILED, ROUTING
 from passhat.pytest_plugin._refusing import OUTSIDE, Refusing
 from passhat.pytest_plugin._transcripts import Transcripts
@@ -108,14 +108,23 @@ class Routing:
             return JUDGE
         return whose_thread() or (COVERED if self.led or self._item is not None else "")
 
-    def astray(self, host: str) -> str:
-        """Why a request past the gateway mustn't leave, which a running test is told; empty where it may."""
+    def astray(self, host: str, led: bool) -> str:
+        """Why a request past the gateway mustn't leave, which a running test is told; empty where it may.
+
+        It may where models were asked for and its client couldn't have been led: then it is counted here.
+        """
         with self._lock:
             if self._item is None and not self.led:
                 return LEFT_BEHIND.format(host=host) if whose_thread() else ""
-            why = ASTRAY.format(host=host)
-            if self._item is not None and self.whose() != JUDGE:  # a judge's grade tells it
-                trial = self._evidence(self._item)
+            why = (ASTRAY if led else UNLED).format(host=host)
+            if self._item is None:
+                return why
+            trial = self._evidence(self._item)
+            judges = self._of_judges if self.whose() == JUDGE else None
+            session = judges or trial.session
+            if not led and session.source == "live":
+                return session.past(f"request to {host}")
+            if judges is None:  # a judge's grade tells it
                 trial.astray = trial.astray or why
             return why
 
