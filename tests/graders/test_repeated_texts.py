@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from passhat.facts import Message, ModelCall, ToolCall, ToolOffer, Transcript
@@ -71,13 +71,13 @@ def test_a_first_message_that_is_repeated_changes_no_confirmation(rounds: list[t
 
 
 @given(rounds=ROUNDS, window=st.integers(2, 8))
+@example(rounds=[("no", "Sure?"), ("yes", "Sure?"), ("no", REFUND)], window=2)
 def test_a_history_that_forgets_its_beginning_never_makes_an_old_yes_a_new_one(
     rounds: list[tuple[str, str]], window: int
 ) -> None:
     whole = CONFIRMED(told(rounds, unique=True)).passed
     assert CONFIRMED(told(rounds, unique=True, window=window)).passed is whole
-    if whole is False:
-        assert CONFIRMED(told(rounds, unique=False, window=window)).passed is False
+    assert CONFIRMED(told(rounds, unique=False, window=window)).passed is whole
 
 
 def test_two_refunds_with_the_same_yes_are_both_confirmed_and_one_yes_is_not_enough() -> None:

@@ -48,8 +48,6 @@ def answers(test: Function, given: frozenset[str], local: Mapping[str, Function]
     """
     outside = {argument.arg for argument in _arguments(test)} - given - {"self", "cls"}
     made = list(_calls(test.body))
-    if any(_first_name(call.func) in outside for call in made):
-        return None
     names = _bound(test.body)
     used = {n.id for call in made for n in _hands(call) if isinstance(n, ast.Name)}
     asked = [call for call in made if not any(names.get(name) is call for name in used)]  # others are made to be used
@@ -65,7 +63,7 @@ def answers(test: Function, given: frozenset[str], local: Mapping[str, Function]
     results = frozenset(name for name, call in names.items() if call is not None and ast.dump(call.func) == key)
     thrown = sum(isinstance(node, ast.Expr) and _bare(node.value) in asked for node in ast.walk(test))
     given_to = tuple(part for call in asked for part in _hands(call) if isinstance(part, ast.expr))
-    return Answers(key, results - used, thrown, given_to)
+    return Answers(key, results, thrown, given_to)
 
 
 def _calls(body: Sequence[ast.AST]) -> Iterator[ast.Call]:

@@ -45,6 +45,9 @@ def _aligned(
 
     A turn in other words is a turn more, no later than the known one that it stands before.
     """
+    for start in range(1, len(known)):  # the oldest turns were left out, and what follows the latest ones is new
+        if known[start:] == now[: len(known) - start]:
+            return talk + [(at, message) for message in sent[len(known) - start :]]
     heard: list[Dated] = []
     for kind, first, end, new_first, new_end in SequenceMatcher(None, known, now, autojunk=False).get_opcodes():
         heard += talk[first:end]
