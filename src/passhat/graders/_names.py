@@ -20,7 +20,16 @@ class GraderSetup(PasshatError, ValueError):
 
 
 @overload
-def grader(function: G, /) -> G: ...
+def grader(
+    function: G,
+    /,
+    *,
+    name: str | None = None,
+    role: Role | str = Role.REQUIRED,
+    weight: float = 1.0,
+    threshold: float | None = None,
+    version: str | None = None,
+) -> G: ...
 @overload
 def grader(
     *,
@@ -52,16 +61,8 @@ def grader(
     >>> short.role, short.threshold
     (<Role.ADVISORY: 'advisory'>, 0.8)
     """
-    if function is None:
-        given: dict[str, Any] = {
-            "name": name,
-            "role": role,
-            "weight": weight,
-            "threshold": threshold,
-            "version": version,
-        }
-        return functools.partial(_marked, **given)
-    return _marked(function)
+    mark = functools.partial(_marked, name=name, role=role, weight=weight, threshold=threshold, version=version)
+    return mark if function is None else mark(function)
 
 
 def _marked(
