@@ -190,7 +190,10 @@ def test_a_long_field_is_no_hindrance(tmp_path: Path) -> None:
         ("task,passed\n,1\n", ":2, column 'task': every row needs a task"),
         ("task,passed,cost\na,1,-3\n", "column 'cost': '-3' must be 0 or more"),
         ("task,passed,seconds\na,1,soon\n", "column 'seconds': 'soon' must be a number"),
-        ("task,passed\na\x00b,1\n", "'a.x00b' must be a name without characters that can't be seen: character 2 is U.0000"),
+        (
+            "task,passed\na\x00b,1\n",
+            "'a.x00b' must be a name without characters that can't be seen: character 2 is U.0000",
+        ),
         ("task,passed\na\n", ":2: has 1 values where line 1 names 2 columns"),
         ("task,passed\na,1,2\n", ":2: has 3 values where line 1 names 2 columns"),
         ("task,passed,passed\na,1,0\n", ":1: two columns are called 'passed'"),
