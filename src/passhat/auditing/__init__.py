@@ -8,8 +8,8 @@ from passhat.auditing._audit import Audit, Mutants, audit
 from passhat.auditing._leak_checks import LeakCheck
 from passhat.auditing._leaks import LeakAudit, audit_leaks
 from passhat.auditing._mutation import Equivalent, GraderScore
-from passhat.auditing.linting import RestatedScript, restated_scripts
 from passhat.auditing._rules import RULES, AuditError, AuditFinding
+from passhat.auditing.linting import RestatedScript, restated_scripts
 
 __all__ = [
     "RULES",
