@@ -132,7 +132,8 @@ def test_a_library_is_looked_at_when_it_is_loaded_and_left_as_it_was(
     monkeypatch.setitem(sys.modules, "aiohttp", None)
     monkeypatch.delitem(sys.modules, "aiohttp")
     looks, finders = Looks(), list(sys.meta_path)
-    libraries = Libraries(looks)
+    around, libraries = Libraries(Looks()), Libraries(looks)  # a session within another has its own
+    around.install()
     libraries.install()
     loaded = importlib.import_module("aiohttp")
     assert loaded.__spec__ is not None
@@ -145,6 +146,7 @@ def test_a_library_is_looked_at_when_it_is_loaded_and_left_as_it_was(
     libraries.remove()
     asyncio.run(request.send("sent"))
     assert len(looks.places) == 1
+    around.remove()
     assert sys.meta_path == finders
 
 

@@ -49,8 +49,9 @@ class Libraries:
         """What the other finders say of a module; a library of ours is patched as soon as it is loaded."""
         if name not in _LIBRARIES:
             return None
-        for finder in sys.meta_path:
-            find = None if finder is self else getattr(finder, "find_spec", None)
+        finders = list(sys.meta_path)
+        for finder in finders[finders.index(self) + 1 :]:  # those before it were asked, and may ask it
+            find = getattr(finder, "find_spec", None)
             spec = None if find is None else find(name, path, target)
             if spec is not None:
                 if spec.loader is not None:

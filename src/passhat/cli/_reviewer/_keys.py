@@ -40,9 +40,14 @@ _SEQUENCES = {
     "[6~": "pagedown",
     "[3~": "delete",
 }
-_SIGNALS = {"SIGWINCH": b"W", "SIGCONT": b"C", "SIGTERM": b"T", "SIGHUP": b"T"}
+_STOP = ("SIGTERM", "SIGHUP")
+_DRAW = ("SIGWINCH", "SIGCONT")
 _ESCAPE_WAIT = 0.05  # what follows an escape character within this time (seconds) belongs to it
 _LONGEST_SEQUENCE = 16
+
+
+def _told(number: int, frame: FrameType | None) -> None:
+    """Nothing more: the number has been written to a pipe."""
 
 
 class NoTerminal(PasshatError):
@@ -76,9 +81,11 @@ class Keys:
             raise NoTerminal("standard input is no terminal") from None
         self._wake, self._waker = os.pipe()
         os.set_blocking(self._waker, False)
-        for name in _SIGNALS:
+        for name in (*_STOP, *_DRAW):
             if (number := getattr(signal, name, None)) is not None:
-                self._handlers[number] = signal.signal(number, self._woken)
+                self._handlers[number] = signal.signal(number, _told)
+        # a handler in Python runs late when its signal comes just before a wait; this tells at once
+        self._woke_before = signal.set_wakeup_fd(self._waker, warn_on_full_buffer=False)
         self._set()
         return self
 
@@ -89,6 +96,7 @@ class Keys:
 
         with contextlib.suppress(termios.error):  # it may be gone
             termios.tcsetattr(self._fd, termios.TCSAFLUSH, self._before or [])
+        signal.set_wakeup_fd(self._woke_before)
         for number, handler in self._handlers.items():
             signal.signal(number, handler)
         os.close(self._wake)
@@ -105,10 +113,6 @@ class Keys:
         mode[6][termios.VMIN], mode[6][termios.VTIME] = 1, 0
         with contextlib.suppress(termios.error):
             termios.tcsetattr(self._fd, termios.TCSADRAIN, mode)
-
-    def _woken(self, number: int, frame: FrameType | None) -> None:
-        with contextlib.suppress(OSError):
-            os.write(self._waker, _SIGNALS[signal.Signals(number).name])
 
     def forget(self) -> None:
         """Drop what was typed ahead: keys meant for one trial, or a pasted text's tail, don't judge the next."""
@@ -127,11 +131,13 @@ class Keys:
                 return "eof"
             ready, _, _ = select.select([self._fd, self._wake], [], [])
             if self._wake in ready:
-                told = os.read(self._wake, 100)
-                if b"C" in told:
+                told = {signal.Signals(number).name for number in os.read(self._wake, 100) if number in self._handlers}
+                if "SIGCONT" in told:
                     self._set()
-                return "stop" if b"T" in told else "resize"
-            self._fill()
+                if told:
+                    return "stop" if told.intersection(_STOP) else "resize"
+            if self._fd in ready:
+                self._fill()
 
     def _fill(self) -> None:
         try:
