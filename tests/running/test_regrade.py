@@ -385,7 +385,7 @@ def test_a_changed_file_that_graders_call_is_named_though_their_own_source_is_th
     names = [Path(name).name for name in found.files_changed]
     assert "rule.py" in names
     assert isolation == "inline" or names == ["rule.py"]  # no agent runs: its files decide nothing
-    assert "changed files that grading imports: " in render_regraded(found)
+    assert "changed since the run began, by you or by an agent: " in render_regraded(found)
     assert found.judged == 1
 
 

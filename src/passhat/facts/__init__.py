@@ -20,7 +20,7 @@ from passhat.facts._events import (
 )
 from passhat.facts._exceptions import message_of, traceback_of
 from passhat.facts._file_names import name_in_text
-from passhat.facts._grades import Grade, Role, Verdict, decide
+from passhat.facts._grades import CHANGED_SINCE, Grade, Role, Verdict, decide, refused_files
 from passhat.facts._groups import grouped, interleaved
 from passhat.facts._json import NotJSON, as_json, canonical_json, digest
 from passhat.facts._judged import Judged, JudgeSample
@@ -59,6 +59,7 @@ from passhat.facts._usage import Usage
 from passhat.facts._wording import count, hidden, named, plural, shortened
 
 __all__ = [
+    "CHANGED_SINCE",
     "CURRENCY_CODES",
     "CURRENCY_SIGNS",
     "EVERY_TRIAL",
@@ -131,6 +132,7 @@ __all__ = [
     "name_in_text",
     "named",
     "plural",
+    "refused_files",
     "shortened",
     "standing",
     "traceback_of",

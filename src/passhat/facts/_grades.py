@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Sequence
 from enum import StrEnum
 from typing import NamedTuple, NoReturn
@@ -12,6 +13,19 @@ import msgspec
 from passhat.facts._errors import NoTruthValue
 from passhat.facts._judged import Judged
 from passhat.facts._status import Status
+
+CHANGED_SINCE = "was written or changed after the run had begun"
+"""What an error says of a file that isn't imported for that reason."""
+_REFUSED = re.compile(rf"isn't imported: (.{{1,4096}}?) {CHANGED_SINCE}")
+
+
+def refused_files(error: str | None) -> list[str]:
+    """The files that weren't imported since they changed after the run had begun, as a grader's error names them.
+
+    >>> refused_files(f"ImportError: rules isn't imported: /here/rules.py {CHANGED_SINCE}, and neither …")
+    ['/here/rules.py']
+    """
+    return [] if error is None else _REFUSED.findall(error)
 
 
 class Role(StrEnum):

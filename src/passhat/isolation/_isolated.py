@@ -81,7 +81,7 @@ class ForkServer:
         start = self._start = Start(self._spec, self._marker, self._scratch)
         try:
             if self._spec.mode == "portable" or able.containment != "proved":
-                config = msgspec.structs.replace(start.configured("spawn"), since=time.time_ns())
+                config = msgspec.structs.replace(start.configured("spawn"), since=self._spec.since or time.time_ns())
                 self._process = PortableServer(config, start.environ, self._marker)
                 reason = "; ".join(able.missing) or "asked for"
                 report = ServerReport(mode="spawn", containment="best effort", reason=reason)

@@ -18,6 +18,8 @@ from collections.abc import Callable, Iterator, Sequence
 from types import CodeType, ModuleType
 from typing import TYPE_CHECKING
 
+from passhat.facts import CHANGED_SINCE
+
 if TYPE_CHECKING:
     from passhat.isolation._snapshot import ModuleKinds
 
@@ -91,7 +93,7 @@ class LateImports(importlib.abc.MetaPathFinder):
         """Raise ImportError for a file of the user's that changed since, while this is strict."""
         if self.strict and self._changed(file):
             raise ImportError(
-                f"{name} isn't imported: {file} was written or changed after the run had begun, and neither graders "
+                f"{name} isn't imported: {file} {CHANGED_SINCE}, and neither graders "
                 "nor the run itself take code from then. Import it at the top of the suite's file, where it is taken "
                 "as it is when the run begins, or start again",
                 name=name,
@@ -131,11 +133,12 @@ def from_source(loader: importlib.machinery.SourceFileLoader, fullname: str) -> 
 _kept: list[LateImports] | None = None
 
 
-def guard_imports() -> Callable[[], None]:
-    """Have this process import nothing that changes from now on in the user's folders; returns what undoes it."""
+def guard_imports(since: int = 0) -> Callable[[], None]:
+    """Have this process import nothing of the user's that changes from now on, or has since then; returns what undoes
+    it. ``since`` is in nanoseconds since the epoch."""
     from passhat.isolation._snapshot import ModuleKinds
 
-    guard = LateImports(ModuleKinds(), time.time_ns())
+    guard = LateImports(ModuleKinds(), since or time.time_ns())
     guard.install()
     if _kept is None:
         return guard.remove

@@ -34,7 +34,8 @@ class ServerSpec(msgspec.Struct, frozen=True, kw_only=True):
     variables whose values differ from job to job: a package that keeps one at import is not kept warm. ``preload``
     names modules of passhat's own to have ready; ``warm_up`` ("module:function") is called with a directory in a
     server that will be forked, once all is imported. ``slots`` is how many will run at once. ``mode`` "auto" forks
-    where that is safe, else starts a fresh interpreter a job. Times are in seconds.
+    where that is safe, else starts a fresh interpreter a job. ``since``, if given, is when the code began
+    to count as it is, in nanoseconds since the epoch (see `LateImports`), else the start. Other times are in seconds.
     """
 
     entry_file: str | os.PathLike[str] | None = None
@@ -47,6 +48,7 @@ class ServerSpec(msgspec.Struct, frozen=True, kw_only=True):
     sys_path: tuple[str, ...] | None = None
     slots: int = 1
     mode: Literal["auto", "fork", "spawn", "portable"] = "auto"
+    since: int = 0
     import_seconds: float = 120.0
     rehearsal_seconds: float = 10.0
 

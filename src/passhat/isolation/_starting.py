@@ -184,7 +184,7 @@ class Start:
 
     @cached_property
     def _since(self) -> int:
-        return time.time_ns()
+        return self._spec.since or time.time_ns()
 
     @cached_property
     def _path(self) -> tuple[str, ...]:

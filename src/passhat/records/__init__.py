@@ -13,7 +13,7 @@ from passhat.records._lock import Holder
 from passhat.records._look import WorkspaceContent, WorkspaceFile, workspace_content
 from passhat.records._pairs import PairSet
 from passhat.records._reader import RunReader
-from passhat.records._regrades import NOT_JUDGED, Regrade, RegradeHead, RegradeWriter
+from passhat.records._regrades import BY_CHANGED, NOT_JUDGED, Regrade, RegradeHead, RegradeWriter
 from passhat.records._resume import open_for_resume, resume_refusal
 from passhat.records._runs import RunEntry, called, counted, find_run, list_runs, manifest_now
 from passhat.records._unpack import unpack_workspace
@@ -22,6 +22,7 @@ from passhat.records._write_points import WritePoint
 from passhat.records._writer import RunWriter
 
 __all__ = [
+    "BY_CHANGED",
     "NOT_JUDGED",
     "BadRecord",
     "Holder",

@@ -24,6 +24,8 @@ from passhat.records._writer import utc_now
 
 NOT_JUDGED = "not judged again: "
 """How the note begins of a trial that a regrade has no verdict on."""
+BY_CHANGED = "judged again by code that changed after the run had begun: "
+"""How the note begins of each file of it, for a trial that a regrade judged."""
 
 
 class RegradeHead(msgspec.Struct, frozen=True, kw_only=True):
@@ -46,7 +48,10 @@ class RegradeHead(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Regrade(msgspec.Struct, frozen=True):
-    """One trial judged again. ``cannot`` says why it couldn't be; it then has no verdict."""
+    """One trial judged again. ``cannot`` says why it couldn't be; it then has no verdict.
+
+    ``changed`` are files that its graders imported and that are new or changed since the run began, with the time.
+    """
 
     task: str
     trial: int
@@ -56,6 +61,7 @@ class Regrade(msgspec.Struct, frozen=True):
     score: float | None = None
     grades: tuple[Grade, ...] = ()
     cannot: str = ""
+    changed: tuple[str, ...] = ()
 
     @property
     def key(self) -> TrialKey:
@@ -204,6 +210,7 @@ def _with(record: TrialRecord, verdict: Regrade | None) -> TrialRecord:
         if grading is not Grading.FOR_SCORE:
             changes |= {"status": Status.UNRESOLVED, "passed": None}
         return msgspec.structs.replace(record, **changes, notes=(*record.notes, f"{NOT_JUDGED}{why}"))
+    notes = (*record.notes, *(f"{BY_CHANGED}{file}" for file in verdict.changed))
     return msgspec.structs.replace(
-        record, status=verdict.status, passed=verdict.passed, score=verdict.score, grades=verdict.grades
+        record, status=verdict.status, passed=verdict.passed, score=verdict.score, grades=verdict.grades, notes=notes
     )

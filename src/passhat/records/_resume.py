@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime
 import os
 import time
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Mapping
 from pathlib import Path
 
 from passhat.facts import RULES, RUN_LIMITS, Attempt, Limits, Manifest, Status, TrialKey, TrialRecord, named
@@ -158,12 +158,15 @@ _SAME = {
 }
 
 
-def resume_refusal(old: Manifest, new: Manifest, *, forced: bool = False) -> list[str]:
+def resume_refusal(
+    old: Manifest, new: Manifest, *, forced: bool = False, written: Mapping[str, str] | None = None
+) -> list[str]:
     """Why a run can't be continued by the suite as it is now; empty when it can, or when forced.
 
     ``old`` is the manifest of the run, ``new`` the one that the suite would get today. Project files are compared where
-    both name them: which files an agent imports is known only once it ran. Limits of the whole run may differ: they
-    start afresh, and no trial depends on them.
+    both name them: which files an agent imports is known only once it ran. ``written`` has the files that trials
+    would import now and that aren't as the run had them, with the time of the last change: an agent may have left them
+    there. Limits of the whole run may differ: they start afresh, and no trial depends on them.
 
     >>> resume_refusal(Manifest(run_id="a", suite="s", trials=5), Manifest(run_id="", suite="s", trials=8))
     ['the number of trials a task was 5 and is 8']
@@ -183,8 +186,8 @@ def resume_refusal(old: Manifest, new: Manifest, *, forced: bool = False) -> lis
         reasons.append(f"the arms were {named(map(repr, old.arms))} and are {named(map(repr, new.arms))}")
     if old.tasks_hash != new.tasks_hash or old.task_ids != new.task_ids:
         reasons.append(_tasks_changed(old, new))
-    reasons.extend(_changed("grader", old.graders, new.graders, all_of_them=True))
-    reasons.extend(_changed("file", old.files, new.files, all_of_them=False))
+    reasons.extend(_graders(old.graders, new.graders))
+    reasons.extend(_files(old, new, written or {}))
     return reasons
 
 
@@ -197,10 +200,16 @@ def _tasks_changed(old: Manifest, new: Manifest) -> str:
     return "the content or the order of the tasks changed"
 
 
-def _changed(kind: str, old: dict[str, str], new: dict[str, str], *, all_of_them: bool) -> list[str]:
-    changed = sorted(name for name in old.keys() & new.keys() if old[name] != new[name])
-    reasons = [f"{kind} {name} changed" for name in changed]
-    if all_of_them:
-        reasons += [f"{kind} {name} is gone" for name in sorted(old.keys() - new.keys())]
-        reasons += [f"{kind} {name} is new" for name in sorted(new.keys() - old.keys())]
-    return reasons
+def _graders(old: Mapping[str, str], new: Mapping[str, str]) -> list[str]:
+    reasons = [f"grader {name} changed" for name in sorted(old.keys() & new.keys()) if old[name] != new[name]]
+    reasons += [f"grader {name} is gone" for name in sorted(old.keys() - new.keys())]
+    return reasons + [f"grader {name} is new" for name in sorted(new.keys() - old.keys())]
+
+
+def _files(old: Manifest, new: Manifest, written: Mapping[str, str]) -> list[str]:
+    changed = {name for name in old.files.keys() & new.files.keys() if old.files[name] != new.files[name]}
+    return [
+        f"file {name} {'changed' if name in changed else 'is new to the run'}"
+        + (f" (last written {written[name]})" if name in written else "")
+        for name in sorted(changed | written.keys())
+    ]

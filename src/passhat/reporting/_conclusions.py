@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Sequence
 
+from passhat.facts import named
 from passhat.reporting._blocks import BAD, DIM, GOOD, STRONG, WARN, Page
 from passhat.reporting._findings import SIGNS, folded
 from passhat.reporting._headline import more_words
@@ -65,6 +66,10 @@ def _resuming(report: Report, name: str) -> list[tuple[str, str]]:
         return [(f"passhat resume {name}", "cut off what others wrote, and run what is missing")]
     if {"not_started", "interrupted"} & set(report.missing):
         commands.append((f"passhat resume {name}", "run what is missing"))
+    elif report.refused_files and report.regrade is None:
+        files = named([clean(file, 200) for file in report.refused_files])
+        words = f"look at {files} first, which changed during the run, and restore or remove it"
+        commands.append((f"passhat regrade {name}", f"{words}; resume refuses it too"))
     elif "grader_error" in report.missing and report.regrade is None:
         commands.append((f"passhat resume {name}", "grade again what graders failed on, without running agents"))
         commands.append((f"passhat regrade {name}", "the same by mended graders, when the fault is theirs"))

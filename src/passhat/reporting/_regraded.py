@@ -58,20 +58,25 @@ def _head(page: Page, regraded: Regraded) -> None:
         if names:
             about = " (grades of the run)" if word == "kept" else ""
             page.line((f"{word}{about}: ", style), ", ".join(names), indent=2, hang=4)
-    for words, found in (
-        ("changed files that grading imports: ", regraded.files_changed),
-        ("another expected answer: ", regraded.other_answers),
+    dated = tuple(f"{name} {regraded.changed_at.get(name, '')}".rstrip() for name in regraded.files_changed)
+    for words, found, then in (
+        (
+            "changed since the run began, by you or by an agent: ",
+            dated,
+            "; look at what you didn't change yourself before you believe these grades",
+        ),
+        ("another expected answer: ", regraded.other_answers, ""),
     ):
         if found:
             more = len(found) - _REASONS
             rest = f" and {more} more" if more > 0 else ""
-            shown = ", ".join(clean(each, 60) for each in found[:_REASONS])
-            page.line((words, WARN), f"{shown}{rest}", indent=2, hang=4)
+            shown = ", ".join(clean(each, 100) for each in found[:_REASONS])
+            page.line((words, WARN), f"{shown}{rest}{then}", indent=2, hang=4)
     if regraded.judge_models != regraded.judge_models_then:
-        then, now = (
+        before, now = (
             ", ".join(map(clean, names)) or "none" for names in (regraded.judge_models_then, regraded.judge_models)
         )
-        page.line(("other judges: ", WARN), f"then {then}, now {now}", indent=2, hang=4)
+        page.line(("other judges: ", WARN), f"then {before}, now {now}", indent=2, hang=4)
     if regraded.judge_calls:
         spent = f" for {dollars(regraded.dollars)}" if regraded.dollars is not None else ""
         page.line((f"judges were asked {count(regraded.judge_calls, 'time')}{spent}", DIM), indent=2)

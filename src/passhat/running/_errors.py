@@ -37,6 +37,8 @@ class ResumeRefused(PasshatError):
         way = "Start a new run, or force it (--force) and mix what was measured"
         if any(reason.startswith("grader ") for reason in reasons):
             way = f"Judge what is recorded by the graders as they are now (passhat regrade {run_id}), s{way[1:]}"
+        if any(reason.startswith("file ") for reason in reasons):
+            way += ", once you know that the files were changed by you and by no agent"
         super().__init__(f"{run_id} can't be resumed: {why}. {way}")
         self.reasons = reasons
 

@@ -71,12 +71,14 @@ class Graded:
 
     ``missed``: graders, by name, that looked at a lost part of a stored trial, and the reason why it is lost.
     ``refused``: the HTTP status by which a judge's provider refused the key, where that left a grader without a grade.
+    ``late``: the files of the user's modules that the graders first imported while they graded.
     """
 
     grades: tuple[Grade, ...] = ()
     judges: Usage = field(default_factory=Usage)
     missed: Mapping[str, str] = field(default_factory=dict)
     refused: int | None = None
+    late: tuple[str, ...] = ()
 
 
 class Executor(Protocol):

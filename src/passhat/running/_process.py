@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import os
+import sys
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -21,6 +24,7 @@ from passhat.isolation import (
 )
 from passhat.isolation._late import guard_imports
 from passhat.isolation._leftovers import make_scratch
+from passhat.running._changed_code import found_files
 from passhat.running._errors import RunError
 from passhat.running._executor import Acted, Graded, Stored, as_acted
 from passhat.running._judges import bench
@@ -52,9 +56,10 @@ class ProcessExecutor:
         concurrency: int,
         mode: Literal["auto", "spawn"] = "auto",
         acting: bool = True,
+        since: int = 0,
     ) -> None:
         """Start the server: the suite is imported once in a process that is thrown away, and whatever makes isolation
-        impossible is raised as `RunError`."""
+        impossible is raised as `RunError`. ``since``: when the run began that goes on (nanoseconds since the epoch)."""
         if world.confine and not capabilities().guard:
             raise RunError(
                 f"confine=True needs Landlock, and here is {'; '.join(capabilities().missing) or 'none'}. Without it a "
@@ -77,6 +82,7 @@ class ProcessExecutor:
             sentinels=_KEYS,
             slots=concurrency,
             mode=mode,
+            since=since,
         )
         self._server = ServerThread(spec)
         try:
@@ -90,7 +96,7 @@ class ProcessExecutor:
         self.guard = ("confine" if world.confine else "guard") if self.report.guard else "none"
         self.imported: Mapping[str, str] | None = self.report.files
         self._folder = _closed_scratch()
-        self._unguarded = guard_imports()
+        self._unguarded = guard_imports(since)
 
     @property
     def notes(self) -> Sequence[str]:
@@ -151,7 +157,9 @@ class ProcessExecutor:
             except IsolationError as error:
                 raise RunError(f"process isolation broke down: {error}") from error
         self._note_late(tuple(grading.from_disk))
-        return Graded(grades, missed=grading.missed) if judging is None else judging.graded(grades, grading.missed)
+        graded = Graded(grades, missed=grading.missed) if judging is None else judging.graded(grades, grading.missed)
+        late = found_files(grading.from_disk, [os.path.dirname(self._suite.file), *sys.path])
+        return replace(graded, late=late)
 
     def stored(self, planned: PlannedTrial, kept: Stored) -> Acted:
         """A trial of the record, for ``grade``."""

@@ -14,10 +14,10 @@ import msgspec
 
 from passhat.facts import Grade, Limits, Manifest, Status, TrialRecord, Usage
 from passhat.running._asked import Asked
+from passhat.running._changed_code import ChangedCode
 from passhat.running._entrance import Entrance
 from passhat.running._errors import RegradeInterrupted, RunError
 from passhat.running._in_order import in_order
-from passhat.running._manifest import project_files, project_of
 from passhat.running._measuring import measured_again
 from passhat.running._models import led_to
 from passhat.running._progress import Board, Progress
@@ -137,7 +137,7 @@ def _job(reader: RunReader, suite: Suite, asked: Asked, graders: Sequence[str]) 
             concurrency=setup.concurrency,
             board=Board(sum(map(is_regradable, reader.trials())), asked.progress, asked.clock),
             other_answers=_other_answers(setup, manifest),
-            files_changed=_files_changed(setup, manifest, executor),
+            changed=ChangedCode(setup, manifest, executor),
         )
         undo.pop_all()
         return job
@@ -164,14 +164,6 @@ def _other_answers(setup: Setup, manifest: Manifest) -> tuple[str, ...]:
     )
 
 
-def _files_changed(setup: Setup, manifest: Manifest, executor: Executor) -> tuple[str, ...]:
-    """Project files that grading imports and that aren't what they were in the run: a grader's hash is of its own
-    source only, and what it calls may lie in a file beside."""
-    root, _ = project_of(setup.suite.folder)
-    now = project_files(root, setup.suite.file, executor.imported)
-    return tuple(sorted(name for name in now.keys() & manifest.files.keys() if now[name] != manifest.files[name]))
-
-
 @dataclass(kw_only=True)
 class RegradeJob:
     """A regrade that is set up. `go` does it; `interrupt` ends it early, from any thread; `result` is what it says."""
@@ -188,7 +180,7 @@ class RegradeJob:
     concurrency: int
     board: Board
     other_answers: tuple[str, ...]
-    files_changed: tuple[str, ...]
+    changed: ChangedCode
     changes: Changes = field(default_factory=Changes)
     judges: Usage = field(default_factory=Usage)
     interrupted: bool = False
@@ -256,6 +248,7 @@ class RegradeJob:
                 score=new.score,
                 grades=new.grades,
                 cannot=again.cannot,
+                changed=() if again.cannot else self.changed.see(again.late),
             )
         )
         self.board.finished(msgspec.structs.replace(new, judge_usage=again.judges))
@@ -287,7 +280,8 @@ class RegradeJob:
             scores_changed=changes.scores,
             not_judged=tuple(changes.not_judged),
             other_answers=self.other_answers,
-            files_changed=self.files_changed,
+            files_changed=tuple(sorted(self.changed.files)),
+            changed_at=dict(sorted(self.changed.files.items())),
             rates=rates_of(self.reader, self.writer.head.id),
             judge_models=self.writer.head.judge_models,
             judge_models_then=manifest.judge_models,

@@ -75,8 +75,9 @@ class Regraded(msgspec.Struct, frozen=True, kw_only=True):
     ``graders`` says of each grader whether it is the *same* as in the run, *changed* or *new*, *kept* (it wasn't asked
     again: its grades are the run's), or *gone*. ``judged`` trials have new grades; ``without`` have none because of how
     they ended; ``unreached`` were left when the regrade was interrupted. ``other_answers`` are tasks whose expected
-    answer isn't the run's. ``files_changed`` are project files that grading imports and that aren't what they were in
-    the run: a grader whose own source is the *same* may call what is in them. ``judge_models`` could be asked now,
+    answer isn't the run's. ``files_changed`` are files that grading imports and that are new or changed since the
+    run began, by the user or by an agent, and ``changed_at`` when that was (UTC): a grader whose own source is the
+    *same* may call what is in them. ``judge_models`` could be asked now,
     ``judge_models_then`` in the run; ``dollars`` is what judges spent, None when unknown.
     """
 
@@ -96,6 +97,7 @@ class Regraded(msgspec.Struct, frozen=True, kw_only=True):
     other_answers: tuple[str, ...]
     rates: tuple[ArmRates, ...]
     files_changed: tuple[str, ...] = ()
+    changed_at: dict[str, str] = {}
     judge_models: tuple[str, ...] = ()
     judge_models_then: tuple[str, ...] = ()
     judge_calls: int = 0

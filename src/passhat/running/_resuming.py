@@ -12,6 +12,7 @@ import msgspec
 
 from passhat.facts import RUN_LIMITS, Status, Task
 from passhat.running._asked import Asked
+from passhat.running._changed_code import began, written_since
 from passhat.running._errors import ResumeRefused
 from passhat.running._executor import Executor
 from passhat.running._grading_again import GradingAgain, statuses_to_grade
@@ -34,7 +35,8 @@ def resumed_job(path: Path, suite: Suite, asked: Asked, *, force: bool, retry: C
         asked = replace(asked, isolation=old.isolation)
     if asked.confine is None and asked.isolation != "inline":
         asked = replace(asked, confine=old.guard == "confine")
-    setup = Setup(suite, asked, selected=lambda tasks: _as_before(tasks, old.task_ids))
+    since = 0 if force else began(old)
+    setup = Setup(suite, asked, selected=lambda tasks: _as_before(tasks, old.task_ids), since=since)
     setup.check_confined()
     with ExitStack() as undo:
         gateway = setup.gateway(undo)
@@ -42,7 +44,7 @@ def resumed_job(path: Path, suite: Suite, asked: Asked, *, force: bool, retry: C
         new = setup.manifest(Layout.of(old, agents), executor)
         if old.state == "finished" or new.source_planned == old.source_planned:
             new = msgspec.structs.replace(new, model_source=old.model_source)  # which may say who answered
-        reasons = resume_refusal(old, new, forced=force)
+        reasons = resume_refusal(old, new, forced=force, written=written_since(since, setup, old, executor))
         if reasons:
             raise ResumeRefused(old.run_id, reasons)
         writer = open_for_resume(path, retry=retry, redact=setup.secrets, hook=asked.hook)

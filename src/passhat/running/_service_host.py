@@ -40,7 +40,13 @@ class ServiceHost:
     """The services of one run, on a thread with a loop of its own. ``folder`` is where the suite is."""
 
     def __init__(
-        self, services: Sequence[Service], *, folder: Path, suite: SuiteAddress | None, variables: Mapping[str, str]
+        self,
+        services: Sequence[Service],
+        *,
+        folder: Path,
+        suite: SuiteAddress | None,
+        variables: Mapping[str, str],
+        since: int = 0,
     ) -> None:
         """Start what the services' processes will be children of. Raises `RunError` where there can be none."""
         self.services = services
@@ -51,7 +57,7 @@ class ServiceHost:
         self.scratch = Path(make_scratch()).resolve()
         self._idle: list[Lane] = []
         self._slots: list[Slot] = []
-        self._server = ForkServer(ServerSpec(environ=self.variables, mode="spawn"))
+        self._server = ForkServer(ServerSpec(environ=self.variables, mode="spawn", since=since))
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, name="passhat-services", daemon=True)
         self._thread.start()

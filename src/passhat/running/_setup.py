@@ -52,11 +52,14 @@ class Setup:
         selected: Select,
         model: Model | None = None,
         silent: bool | str = False,
+        since: int = 0,
     ) -> None:
-        """``model`` stands in for the agent's. ``silent``: judges can't spend anything either; a text says why."""
+        """``model`` stands in for the agent's. ``silent``: judges can't spend anything either; a text says why.
+        ``since``: when the run began that goes on (nanoseconds since the epoch); code that changed later isn't run."""
         asked.check()
         self.suite = suite
         self.asked = asked
+        self._since = since
         self.host = dict(os.environ) if asked.through is None else asked.through.host
         self._selected = selected
         self.template = suite.template_path()
@@ -194,7 +197,8 @@ class Setup:
         address = address_of(self.suite) if any(callable(service.start) for service in services) else None
         from passhat.running._service_host import ServiceHost
 
-        return ServiceHost(services, folder=self.suite.folder, suite=address, variables=host_variables(world))
+        variables = host_variables(world)
+        return ServiceHost(services, folder=self.suite.folder, suite=address, variables=variables, since=self._since)
 
     def _isolated(self, world: World, undo: ExitStack, *, acting: bool) -> Executor:
         isolation = self.asked.isolation
@@ -206,7 +210,9 @@ class Setup:
         refuse_inside()
         address = address_of(self.suite)
         mode: Literal["auto", "spawn"] = "spawn" if isolation == "spawn" else "auto"
-        executor = ProcessExecutor(world, address, concurrency=self.concurrency, mode=mode, acting=acting)
+        executor = ProcessExecutor(
+            world, address, concurrency=self.concurrency, mode=mode, acting=acting, since=self._since
+        )
         undo.callback(executor.shut)
         return executor
 

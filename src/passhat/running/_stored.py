@@ -26,7 +26,7 @@ class GradedAgain:
     """What a second grading says of a trial; ``cannot`` is why it can't be judged again, empty when it was.
 
     ``acted`` is how the agent's part had ended. ``judges`` is what judges spent on it now. ``refused`` is the HTTP
-    status by which a judge's provider refused the key.
+    status by which a judge's provider refused the key. ``late`` are files of modules that graders first imported then.
     """
 
     acted: Status
@@ -34,6 +34,7 @@ class GradedAgain:
     judges: Usage = field(default_factory=Usage)
     cannot: str = ""
     refused: int | None = None
+    late: tuple[str, ...] = ()
 
     @property
     def verdict(self) -> Verdict:
@@ -77,7 +78,7 @@ class StoredTrials:
         finally:
             await asyncio.to_thread(left.release)
         cannot = "; ".join(f"{name} looks at what is lost: {why}" for name, why in graded.missed.items())
-        return GradedAgain(acted, graded.grades, graded.judges, cannot, graded.refused)
+        return GradedAgain(acted, graded.grades, graded.judges, cannot, graded.refused, graded.late)
 
     def close(self) -> None:
         """Remove what was unpacked."""

@@ -351,6 +351,7 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     exit_code: int
     exit_reason: str = ""  # why it isn't 0
     metrics: tuple[MetricValue, ...] = ()  # what the suite's metrics said when the run ended
+    refused_files: tuple[str, ...] = ()  # not imported by graders, since they changed after the run had begun
     regrade: str | None = None  # the id of the regrade whose grades these are; None is the run's own
     judging: Judging | None = None  # None where no model judged
     reading: Reading | None = None  # None where nobody could have read it: a table, a run that is still in memory

@@ -90,7 +90,7 @@ def summarize(
     chosen = default_ks(min(rate.ns) if rate else 0, (gate.k for gate in parsed)) if ks is None else tuple(ks)
     report = _report(counted, headline, table, chosen, order, verdicts)
     reading = None if labels is None else reading_of(labels, tally, headline, population, level)
-    report = msgspec.structs.replace(report, regrade=regrade, reading=reading)
+    report = msgspec.structs.replace(report, regrade=regrade, reading=reading, refused_files=tuple(tally.refused))
     findings = find_all(Evidence(report, tally, headline, population, table, parsed, now or datetime.now(UTC)))
     return msgspec.structs.replace(report, findings=findings)
 

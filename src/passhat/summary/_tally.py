@@ -6,8 +6,8 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
 
-from passhat.facts import RULES, Counts, Grade, Manifest, Role, Status, TrialRecord
-from passhat.records import NOT_JUDGED
+from passhat.facts import RULES, Counts, Grade, Manifest, Role, Status, TrialRecord, refused_files
+from passhat.records import BY_CHANGED, NOT_JUDGED
 from passhat.summary._report import Example, MissingPolicy
 from passhat.summary._spend import Spend
 
@@ -192,6 +192,8 @@ class Tally:
         self.unforeseen: Counter[str] = Counter()  # by task: records of trials that nobody meant to run
         self._whole = manifest.plan_is_whole and not open_ended
         self.not_regraded = 0
+        self.changed_code: Counter[str] = Counter()  # file and time: trials that a regrade judged by it
+        self.refused: dict[str, None] = {}  # files that graders weren't allowed to import, in the order found
         self.retried = 0
         self.passed_later = 0
         self.other_arms: Counter[str] = Counter()
@@ -238,6 +240,8 @@ class Tally:
             return
         task.ran += 1
         self.not_regraded += any(note.startswith(NOT_JUDGED) for note in record.notes)
+        self.changed_code.update(note.removeprefix(BY_CHANGED) for note in record.notes if note.startswith(BY_CHANGED))
+        self.refused.update(dict.fromkeys(file for grade in record.grades for file in refused_files(grade.error)))
         passed = self._judge(record)
         self.passed_later += passed is True and _acted_before(record)
         task.see(record.trial, passed)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterator
 
-from passhat.facts import Role, count
+from passhat.facts import Role, count, named
 from passhat.summary._findings._evidence import Evidence
 from passhat.summary._report import Finding, GraderRate
 
@@ -25,6 +25,18 @@ def grader_errors(evidence: Evidence) -> Iterator[Finding]:
                 f"Grader {grader.name!r} itself failed in {count(grader.errors, 'trial')}; "
                 f"{_left(evidence, grader)}{reason}",
             )
+
+
+def refused_code(evidence: Evidence) -> Iterator[Finding]:
+    """A file that somebody wrote meanwhile isn't only a grader's fault."""
+    if files := list(evidence.tally.refused):
+        yield Finding(
+            "refused-code",
+            "warning",
+            f"{named(files)} changed after the run had begun, by you or by an agent, so graders didn't import "
+            f"{'it' if len(files) == 1 else 'them'}: look at what changed, restore or remove it, then have the trials "
+            f"judged again (passhat regrade {evidence.manifest.run_id}); passhat resume refuses it as the run did",
+        )
 
 
 def _left(evidence: Evidence, grader: GraderRate) -> str:
@@ -63,4 +75,4 @@ def one_answer_only(evidence: Evidence) -> Iterator[Finding]:
             )
 
 
-RULES = (grader_errors, one_answer_only)
+RULES = (grader_errors, refused_code, one_answer_only)

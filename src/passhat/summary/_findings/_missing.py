@@ -53,7 +53,7 @@ def one_sided(evidence: Evidence) -> Iterator[Finding]:
     between = "" if bounds is None else f" ({bounds[0]:.3f} to {bounds[1]:.3f})"
     counted = count(known, "counts as a failure", "count as failures")
     gone = count(lost, "is missing", "are missing")
-    again = "passhat regrade" if evidence.report.regrade else "passhat resume"
+    again = "passhat regrade" if evidence.report.regrade or evidence.tally.refused else "passhat resume"
     yield Finding(
         "one-sided",
         "warning",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from passhat.facts import count
+from passhat.facts import count, named
 from passhat.summary._findings._evidence import Evidence
 from passhat.summary._report import Finding
 
@@ -32,4 +32,17 @@ def not_regraded(evidence: Evidence) -> Iterator[Finding]:
         )
 
 
-RULES = (regraded, not_regraded)
+def by_changed_code(evidence: Evidence) -> Iterator[Finding]:
+    """An agent could have written what judged it."""
+    found = evidence.tally.changed_code
+    if found:
+        files, number = list(found), max(found.values())
+        yield Finding(
+            "regraded-by-changed-code",
+            "warning",
+            f"Code that changed since the run began, by you or by an agent, judged {count(number, 'trial')}: "
+            f"{named(files)}; look at it before you believe these grades",
+        )
+
+
+RULES = (regraded, by_changed_code, not_regraded)
