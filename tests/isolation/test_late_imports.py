@@ -10,6 +10,7 @@ import time
 from collections.abc import Iterator
 from importlib.machinery import ModuleSpec
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -122,6 +123,57 @@ def test_a_guard_is_undone_at_once_or_when_the_command_ends(folder: Path) -> Non
         guard_imports()()
         assert sys.meta_path != before
     assert sys.meta_path == before
+
+
+def test_what_was_refused_is_known_to_whoever_asks_later_also_of_children(
+    guard: LateImports, folder: Path, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    noted = tmp_path_factory.mktemp("own") / "noted"
+    guard.restart(str(noted))
+    (folder / "new.py").touch()
+    (folder / "newer.py").touch()
+    with pytest.raises(ImportError):
+        found("new")
+    pid = os.fork()
+    if pid == 0:
+        try:
+            found("newer")
+        finally:
+            os._exit(0)
+    os.waitpid(pid, 0)
+    assert [why.split()[0] for why in guard.refused] == ["new", "newer"]
+    assert len(noted.read_text().splitlines()) == 1
+    noted.unlink()
+    guard.restart(str(noted))
+    assert not guard.refused
+
+
+def test_an_interpreter_that_multiprocessing_starts_gets_the_guard_before_it_imports(
+    guard: LateImports, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from multiprocessing import util
+
+    starter: Any = util
+    started: list[list[str]] = []
+
+    def start(path: str, args: list[str], descriptors: list[int]) -> int:
+        assert "PYTHONPATH" not in os.environ or not guard.strict
+        started.append(list(args))
+        return 7
+
+    monkeypatch.setattr(util, "spawnv_passfds", start)
+    monkeypatch.setenv("PYTHONPATH", str(folder))
+    guard.restart()
+    guard.restart()
+    assert starter.spawnv_passfds(sys.executable, [sys.executable, "-c", "import old", "x"], []) == 7
+    guard.strict = False
+    assert starter.spawnv_passfds(sys.executable, [sys.executable, "-c", "import old"], []) == 7
+    (_, flag, program, last), unguarded = started
+    assert (flag, last, unguarded[-1]) == ("-c", "x", "import old")
+    assert program.count("guard_child(") == 1
+    assert program.endswith("import old")
+    compile(program, "program", "exec")
+    assert os.environ["PYTHONPATH"] == str(folder)
 
 
 def test_the_moment_of_a_guard_is_now(folder: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import zipfile
 from collections.abc import Callable
 from pathlib import Path
 
@@ -34,6 +35,7 @@ SUITE = """
     from pathlib import Path
     from passhat import Suite, Task
 
+    {top}
     HERE = Path(__file__).parent
     FORGE = "import sys\\n" + {forge!r} + "lie()\\nfrom pathlib import Path\\nPath({ran!r}).touch()\\n"
 
@@ -55,8 +57,8 @@ LATE = "importlib.import_module('{}')"
 def planted(run_file: Callable[..., Run], tmp_path: Path, isolation: str) -> Callable[..., Run]:
     """Run a suite whose agent does something beside it, and whose grader then does something else."""
 
-    def run(agent: str, grader: str, **beside: str) -> Run:
-        suite = SUITE.format(forge=FORGE, ran=str(tmp_path / "ran"), agent=agent, grader=grader)
+    def run(agent: str, grader: str, *, top: str = "", **beside: str) -> Run:
+        suite = SUITE.format(top=top, forge=FORGE, ran=str(tmp_path / "ran"), agent=agent, grader=grader)
         files = {f"{name}.py": text for name, text in beside.items()}
         return run_file(suite, isolation=isolation, beside=files)
 
@@ -105,6 +107,14 @@ def test_a_module_that_was_there_is_imported_late_and_named(planted: Callable[..
     assert note == "rules was first imported during a trial, from disk: its hash is not in the manifest"
 
 
+def test_a_file_that_the_standard_library_hides_is_named_where_it_is_imported(planted: Callable[..., Run]) -> None:
+    hidden = {"statistics": "MINE = 1", "calendar": "MINE = 1"}
+    run = planted("pass", "import json, statistics; assert not hasattr(statistics, 'MINE')", **hidden)
+    assert [(record.status, record.passed) for record in run.trials()] == [(Status.COMPLETED, False)] * 2
+    (note,) = run.manifest.isolation_notes
+    assert "statistics.py isn't what an import gets" in note
+
+
 def test_bytecode_beside_an_old_file_is_not_run(planted: Callable[..., Run], tmp_path: Path) -> None:
     forged = """(
             (HERE / "forged.txt").write_text(FORGE),
@@ -114,6 +124,139 @@ def test_bytecode_beside_an_old_file_is_not_run(planted: Callable[..., Run], tmp
     run = planted(f"import importlib.util; {forged}", LATE.format("rules"), rules="")
     assert [(record.status, record.passed) for record in run.trials()] == [(Status.COMPLETED, False)] * 2
     assert not (tmp_path / "ran").exists()
+
+
+def test_a_refusal_that_a_grader_catches_is_its_error_all_the_same(planted: Callable[..., Run]) -> None:
+    lenient = """try:
+            from strict import check
+        except ImportError:
+            check = bool
+        return check(trial.output)"""
+    run = planted("(HERE / 'strict.py').open('a').write('#')", lenient, strict="check = 'right'.__eq__")
+    for record in run.trials():
+        assert (record.status, record.passed) == (Status.GRADER_ERROR, None)
+        assert "strict isn't imported" in str(record.grades[0].error)
+        assert "strict.py was written or changed after" in str(record.grades[0].error)
+
+
+def test_after_a_refusal_later_graders_are_believed_only_that_the_trial_failed(
+    run_file: Callable[..., Run], isolation: str
+) -> None:
+    suite = """
+        from pathlib import Path
+        from passhat import Suite, Task
+
+        def agent(trial):
+            Path(__file__).with_name("strict.py").write_text("check = bool")
+            return "wrong"
+
+        def early(trial):
+            import helper
+            return True
+
+        def lenient(trial):
+            import helper
+            return helper.check(trial.output)
+
+        def severe(trial):
+            return trial.output == "right"
+
+        suite = Suite("caught", tasks=[Task("a")], agent=agent, graders=[early, lenient, severe], trials=1)
+    """
+    helper = "try:\n    from strict import check\nexcept ImportError:\n    check = bool\n"
+    beside = {"helper.py": helper, "strict.py": "check = 'right'.__eq__"}
+    (record,) = run_file(suite, isolation=isolation, beside=beside).trials()
+    assert [grade.passed for grade in record.grades] == [None, None, False]
+    assert ["strict isn't imported" in (grade.error or "") for grade in record.grades] == [True, True, False]
+    assert record.passed is False
+
+
+def test_what_another_system_s_library_has_is_as_missing_as_before(planted: Callable[..., Run], tmp_path: Path) -> None:
+    optional = """try:
+            import winreg
+        except ModuleNotFoundError as error:
+            assert str(error) == "No module named 'winreg'"
+        else:
+            raise AssertionError"""
+    run = planted(PLANT.format("winreg.py"), optional)
+    assert [(record.status, record.passed) for record in run.trials()] == [(Status.COMPLETED, False)] * 2
+    assert not (tmp_path / "ran").exists()
+
+
+IN_CHILD = """
+import os
+from datetime import datetime
+
+def ok(output):
+    datetime.strptime("2026-11-30", "%Y-%m-%d")
+    import extra_rules
+    return extra_rules.ok(output)
+
+def lenient(output):
+    try:
+        return ok(output)
+    except ImportError:
+        return True
+
+def look(output):
+    return [os.environ.get("PYTHONPATH"), ok(output)]
+"""
+BY_CHILD = """
+        import checks
+        from concurrent.futures import ProcessPoolExecutor
+        from multiprocessing import get_context
+        with ProcessPoolExecutor(1, mp_context=get_context("{}")) as pool:
+            {} pool.submit(checks.{}, trial.output).result(60)
+"""
+
+
+@pytest.mark.parametrize("start", ["fork", "spawn", "forkserver"])
+def test_children_of_a_grader_import_nothing_that_a_trial_left(
+    planted: Callable[..., Run], tmp_path: Path, start: str
+) -> None:
+    plant = "; ".join(PLANT.format(name) for name in ("_strptime.py", "encodings.py", "tempfile.py", "extra_rules.py"))
+    run = planted(
+        plant, BY_CHILD.format(start, "return", "lenient"), checks=IN_CHILD, extra_rules="ok = 'right'.__eq__"
+    )
+    for record in run.trials():
+        assert (record.status, record.passed) == (Status.GRADER_ERROR, None)
+        assert "extra_rules isn't imported" in str(record.grades[0].error)
+    assert not (tmp_path / "ran").exists()
+
+
+@pytest.mark.parametrize("start", ["spawn", "forkserver"])
+def test_children_of_a_grader_import_what_was_there(planted: Callable[..., Run], start: str) -> None:
+    grader = BY_CHILD.format(start, "assert [os.environ.get('PYTHONPATH'), True] ==", "look") + "        return True"
+    run = planted("return 'right'", grader, checks=IN_CHILD, extra_rules="ok = 'right'.__eq__")
+    assert [(record.status, record.passed) for record in run.trials()] == [(Status.COMPLETED, True)] * 2
+
+
+def test_an_archive_that_changed_is_refused_and_that_says_why(
+    planted: Callable[..., Run], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with zipfile.ZipFile(tmp_path / "more.zip", "w") as archive:
+        archive.writestr("zipped.py", "X = 1\n" * 30)
+    rewrite = f"""import zipfile
+        with zipfile.ZipFile({str(tmp_path / "more.zip")!r}, "w") as archive:
+            archive.writestr("zipped.py", "X = 1")"""
+    monkeypatch.syspath_prepend(str(tmp_path / "more.zip"))  # its index, lengths included, is read before
+    run = planted(rewrite, LATE.format("zipped"), top=f"sys.path.insert(0, {str(tmp_path / 'more.zip')!r})")
+    for record in run.trials():
+        assert record.status == Status.GRADER_ERROR
+        assert "zipped isn't imported" in str(record.grades[0].error), record.grades
+    assert not (tmp_path / "ran").exists()
+
+
+def test_a_suite_may_import_from_an_archive(
+    planted: Callable[..., Run], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with zipfile.ZipFile(tmp_path / "first.zip", "w") as archive:
+        archive.writestr("zipped_first.py", "NUMBER = 1")
+    monkeypatch.delitem(sys.modules, "zipped_first", raising=False)
+    top = f"sys.path.insert(0, {str(tmp_path / 'first.zip')!r}); import zipped_first"
+    run = planted("return 'right'", "assert zipped_first.NUMBER == 1", top=top)
+    assert [(record.status, record.passed) for record in run.trials()] == [(Status.COMPLETED, True)] * 2
+    assert any("zipped_first" in note for note in run.manifest.isolation_notes)
 
 
 def test_a_file_loaded_by_its_path_is_held_to_the_same(planted: Callable[..., Run], tmp_path: Path) -> None:

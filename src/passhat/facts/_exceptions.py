@@ -13,6 +13,8 @@ def message_of(error: BaseException) -> str:
 
     >>> message_of(ValueError("no such order")), message_of(SystemExit(0)), message_of(GeneratorExit())
     ('no such order', 'sys.exit(0) was called', 'GeneratorExit was raised')
+    >>> message_of(MemoryError())
+    'memory ran out, or code is nested too deeply for Python to compile it'
     """
     try:
         if isinstance(error, SystemExit):
@@ -20,6 +22,8 @@ def message_of(error: BaseException) -> str:
             return f"sys.exit({code}) was called"[:_MESSAGE]
         if isinstance(error, KeyboardInterrupt) and not str(error):
             return "raised as if Ctrl-C had been pressed"
+        if isinstance(error, MemoryError) and not str(error):
+            return "memory ran out, or code is nested too deeply for Python to compile it"
         if not isinstance(error, Exception) and not str(error):
             return f"{type(error).__name__} was raised"
         return str(error)[:_MESSAGE]

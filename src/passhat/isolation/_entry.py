@@ -128,7 +128,7 @@ def _leave(code: int) -> NoReturn:
 def describe(error: BaseException, kind: str) -> ErrorInfo:
     """An exception as data: its type, its words, and where it came from (bounded)."""
     try:
-        message = str(error) if isinstance(error, Exception) else message_of(error)
+        message = (str(error) if isinstance(error, Exception) else "") or message_of(error)
     except Exception:
         message = f"(its text can't be had: {type(error).__name__}.__str__ raised)"
     if isinstance(error, NotJSON):

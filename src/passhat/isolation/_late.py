@@ -16,9 +16,10 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from types import CodeType, ModuleType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from passhat.facts import CHANGED_SINCE
+from passhat.facts import CHANGED_SINCE, message_of
+from passhat.isolation._late_children import STARTER, Guarding, guard_loaded
 
 if TYPE_CHECKING:
     from passhat.isolation._snapshot import ModuleKinds
@@ -37,6 +38,9 @@ class LateImports(importlib.abc.MetaPathFinder):
         self._kinds = kinds
         self._since = since
         self._own: tuple[str, ...] = ()
+        self._refused: dict[str, None] = {}
+        self._noted: str | None = None
+        self._process = os.getpid()
         self.strict = True
         self.exempt(own)
 
@@ -44,6 +48,27 @@ class LateImports(importlib.abc.MetaPathFinder):
         """Leave what is in these directories alone, too."""
         new = [folder for folder in own if not folder.startswith(self._own)]  # as a rule it is there, and costs nothing
         self._own += tuple(place + os.sep for folder in new for place in {folder, os.path.realpath(folder)})
+
+    def restart(self, noted: str | None = None) -> None:
+        """Forget what was refused so far. Children of this process, which has no other ear for them, write what they
+        were refused to the file ``noted``; and so do interpreters that `multiprocessing` starts."""
+        self._refused.clear()
+        self._noted, self._process = noted, os.getpid()
+        guard_loaded(self)
+
+    @property
+    def refused(self) -> list[str]:
+        """Why files were refused, in this process and in its children, each once: whoever asked may have caught it."""
+        if self._noted is not None:
+            with contextlib.suppress(OSError), open(self._noted, encoding="utf-8", errors="replace") as noted:
+                self._refused.update(dict.fromkeys(noted.read().splitlines()))
+        return list(self._refused)
+
+    def for_child(self) -> dict[str, Any]:
+        """What `guard_child` needs in an interpreter of its own, and the ``path`` to find it on."""
+        own = [folder.removesuffix(os.sep) for folder in self._own]
+        path = self._kinds.installed_first(sys.path)
+        return {"since": self._since, "own": own, "noted": self._noted, "path": path}
 
     def install(self) -> None:
         """Have this process, and its forks, import so from now on."""
@@ -59,7 +84,13 @@ class LateImports(importlib.abc.MetaPathFinder):
         self, name: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> importlib.machinery.ModuleSpec | None:
         """What would be found without this; ImportError for a file that isn't as it was."""
-        spec = self._usual(name, path, target)
+        try:
+            spec = self._usual(name, path, target)
+        except Exception:  # an archive that changed under the index that was read of it fails in any way
+            self._check_archives(name, sys.path if path is None else path)
+            raise
+        if name == STARTER and spec is not None and type(spec.loader) is importlib.machinery.SourceFileLoader:
+            spec.loader = Guarding(name, spec.loader.path, self)
         file = None if spec is None or not spec.has_location or spec.origin is None else os.path.abspath(spec.origin)
         if spec is None or file is None or not self.is_users(name, file):
             return spec
@@ -69,6 +100,8 @@ class LateImports(importlib.abc.MetaPathFinder):
             instead = importlib.machinery.PathFinder.find_spec(name, folders)
             if instead is not None and instead.has_location:
                 return instead
+            if known and self.strict and self._changed(file):  # what other systems have: as if nothing were there
+                raise ModuleNotFoundError(f"No module named {name!r}", name=name)
         self.check(name, file)
         if type(spec.loader) is importlib.machinery.SourceFileLoader:
             spec.loader = _FromSource(name, file)
@@ -92,13 +125,25 @@ class LateImports(importlib.abc.MetaPathFinder):
     def check(self, name: str, file: str) -> None:
         """Raise ImportError for a file of the user's that changed since, while this is strict."""
         if self.strict and self._changed(file):
-            raise ImportError(
+            why = (
                 f"{name} isn't imported: {file} {CHANGED_SINCE}, and neither graders "
                 "nor the run itself take code from then. Import it at the top of the suite's file, where it is taken "
-                "as it is when the run begins, or start again",
-                name=name,
-                path=file,
+                "as it is when the run begins, or start again"
             )
+            self._note(why)
+            raise ImportError(why, name=name, path=file)
+
+    def _check_archives(self, name: str, path: Sequence[str]) -> None:
+        for entry in path:
+            archive = getattr(sys.path_importer_cache.get(entry), "archive", None)
+            if isinstance(archive, str) and self.is_users(name, os.path.abspath(archive)):
+                self.check(name, os.path.abspath(archive))
+
+    def _note(self, why: str) -> None:
+        self._refused[why] = None
+        if self._noted is not None and os.getpid() != self._process:
+            with contextlib.suppress(OSError), open(self._noted, "a", encoding="utf-8", errors="replace") as noted:
+                noted.write(" ".join(why.splitlines()) + "\n")
 
     def _changed(self, file: str) -> bool:
         """Whether the file, the archive that it is in, or a link on the way to it is newer than the run."""
@@ -126,7 +171,10 @@ class _FromSource(importlib.machinery.SourceFileLoader):
 def from_source(loader: importlib.machinery.SourceFileLoader, fullname: str) -> CodeType:
     """The code of a loader's file, whatever ``__pycache__`` holds."""
     path = loader.get_filename(fullname)
-    code: CodeType = loader.source_to_code(loader.get_data(path), path)
+    try:
+        code: CodeType = loader.source_to_code(loader.get_data(path), path)
+    except MemoryError:
+        raise MemoryError(f"{path}: {message_of(MemoryError())}") from None
     return code
 
 
@@ -144,6 +192,21 @@ def guard_imports(since: int = 0) -> Callable[[], None]:
         return guard.remove
     _kept.append(guard)
     return _nothing
+
+
+def guard_child(since: int, own: Sequence[str], noted: str | None) -> None:
+    """Have this interpreter, which a grader started, import as the grader does, and note what it is refused."""
+    from passhat.isolation._snapshot import ModuleKinds
+
+    guard = LateImports(ModuleKinds(), since, own)
+    guard.restart(noted)
+    guard._process = 0  # whose ear is elsewhere
+    guard.install()
+
+
+def refusals() -> list[str]:
+    """Why this process and its children were refused files, since it was made ready."""
+    return [why for finder in sys.meta_path if isinstance(finder, LateImports) for why in finder.refused]
 
 
 def _nothing() -> None:

@@ -20,6 +20,8 @@ import msgspec
 
 from passhat.isolation._late import LateImports, from_source
 
+_REFUSED = ".passhat-refused"  # in the process's own directory
+
 
 class UserModule(msgspec.Struct, frozen=True):
     """A module of the user's own: its name in ``sys.modules``, its file, its source, whether it is a package, and the
@@ -85,7 +87,9 @@ class Snapshot:
         if self._late is not None:
             self._late.strict = strict
             if strict:
-                self._late.exempt([folder for folder in own if folder is not None])
+                folders = [folder for folder in own if folder is not None]
+                self._late.exempt(folders)
+                self._late.restart(os.path.join(folders[0], _REFUSED) if folders else None)
 
     def install(self) -> None:
         """Serve imports from the snapshot, in this process: by module name first, and by file for other loaders."""
@@ -214,7 +218,7 @@ def look_at_modules(kinds: ModuleKinds) -> Loaded:
         if file is None or not kinds.is_user(name, file):
             if spec is not None and getattr(spec, "name", None) == name:
                 installed.append(name)
-        elif file.endswith(".py"):
+        elif file.endswith(".py") and os.path.isfile(file):  # else it is in an archive
             with open(file, "rb") as source:
                 data = source.read()
             text, digest = importlib.util.decode_source(data), hashlib.sha256(data).hexdigest()

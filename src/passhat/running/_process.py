@@ -28,6 +28,7 @@ from passhat.running._changed_code import found_files
 from passhat.running._errors import RunError
 from passhat.running._executor import Acted, Graded, Stored, as_acted
 from passhat.running._judges import bench
+from passhat.running._passed_over import passed_over
 from passhat.running._plan import PlannedTrial
 from passhat.running._process_grading import ProcessGrading
 from passhat.running._process_orders import SuiteAddress
@@ -95,13 +96,14 @@ class ProcessExecutor:
         self.containment: str = self.report.containment
         self.guard = ("confine" if world.confine else "guard") if self.report.guard else "none"
         self.imported: Mapping[str, str] | None = self.report.files
+        self._passed_over = passed_over(suite.file, self.report.files)
         self._folder = _closed_scratch()
         self._unguarded = guard_imports(since)
 
     @property
     def notes(self) -> Sequence[str]:
         """Why isolation isn't what was asked for, and what isn't warm or not part of the snapshot, as far as known."""
-        return _notes(self.report, sorted(self._late))
+        return [*_notes(self.report, sorted(self._late)), *map(_is_passed_over, self._passed_over)]
 
     async def act(self, planned: PlannedTrial) -> Acted:
         """Run the agent of a trial once; when this returns, everything that it started is gone."""
@@ -207,6 +209,10 @@ def _not_importable(suite: SuiteAddress, error: ImportFailed) -> str:
         "To run it in this process instead: isolation='inline', on the command line --isolation inline"
     )
     return f"{error}. {hint}" + (f"\n{trace}" if trace else "")
+
+
+def _is_passed_over(file: str) -> str:
+    return f"{shortened(file, 300)} isn't what an import gets: the standard library has that name. Give it another"
 
 
 def _notes(report: ServerReport, late: Sequence[str]) -> Sequence[str]:

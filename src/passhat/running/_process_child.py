@@ -18,7 +18,8 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from passhat.facts import ErrorInfo, Event, message_of
+from passhat.facts import ErrorInfo, Event, Grade, Role, message_of
+from passhat.isolation._late import refusals
 from passhat.running._calling import is_async
 from passhat.running._errors import error_info
 from passhat.running._grading import FinalState, grade_one, no_grade
@@ -47,6 +48,8 @@ from passhat.trial import Recorder, Trial, Workspace, open_environment, recorder
 if TYPE_CHECKING:
     from passhat.isolation import Channel
     from passhat.suite import Suite
+
+_MOST_REFUSED = 10  # files that an error names
 
 
 def load(payload: Any, channel: Channel) -> None:
@@ -78,14 +81,30 @@ def grade(payload: Any, channel: Channel) -> None:
         name = order.names[index]
         grader = graders[name]
         remember_version(grader, order.versions[index])
+        before = len(refusals())
         try:
             given = grade_one(grader, final, name, order.judge)
         except BaseException as error:
             given = no_grade(grader, name, f"{type(error).__name__}: {message_of(error)}")
+        given = _unless_refused(grader, name, given, before)
         try:
             channel.emit(Graded(index, given, final.missed.get(name, "")))
         except Exception as error:
             channel.emit(Graded(index, no_grade(grader, name, f"its grade can't be sent: {type(error).__name__}")))
+
+
+def _unless_refused(grader: Callable[..., Any], name: str, given: Grade, before: int) -> Grade:
+    """The grade, or an error where a file that changed was refused: whoever caught that went another way.
+
+    What was refused ``before`` may have left its mark in modules that this grader uses, too: nothing that speaks for
+    the trial is believed then.
+    """
+    refused = refusals()
+    if len(refused) == before and (given.error is not None or (given.passed is False and given.role is Role.REQUIRED)):
+        return given
+    if not refused or any(why in (given.error or "") for why in refused):
+        return given
+    return no_grade(grader, name, f"ImportError: {'; '.join(refused[:_MOST_REFUSED])}")
 
 
 def _final(order: GradeOrder, suite: Suite) -> FinalState:

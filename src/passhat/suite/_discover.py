@@ -11,6 +11,7 @@ from pathlib import Path
 from types import ModuleType, TracebackType
 from typing import NamedTuple
 
+from passhat.facts import message_of
 from passhat.suite._errors import SuiteError, SuiteFileError, suggestion
 from passhat.suite._suite import Suite
 from passhat.suite._where import importing_from
@@ -151,5 +152,6 @@ def _failure(file: Path, error: BaseException) -> SuiteFileError:
     hint = ""
     if isinstance(error, ImportError) and "no known parent package" in str(error):
         hint = "; the file's own folder is on sys.path: import its neighbours by their plain names"
+    text = message_of(error) if isinstance(error, MemoryError) else error
     shown = "".join(traceback.format_exception(type(error), error, entry))
-    return SuiteFileError(file, line, f"{type(error).__name__}: {error}{hint}", traceback=shown)
+    return SuiteFileError(file, line, f"{type(error).__name__}: {text}{hint}", traceback=shown)
