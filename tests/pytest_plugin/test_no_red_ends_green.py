@@ -144,6 +144,24 @@ def test_a_trial_that_ends_the_session_leaves_its_test_incomplete(pytester: pyte
     result.stdout.fnmatch_lines(["Trials 2-3 of 3 have no result: pytest.exit ended the session: bye."])
 
 
+def test_a_session_that_is_ended_after_a_red_verdict_is_not_green(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(
+        """
+        import pytest
+
+        @pytest.mark.trials(2, gate="every trial", simulated=True)
+        def test_it():
+            assert 0
+
+        def test_last():
+            pytest.exit("bye", returncode=0)
+        """
+    )
+    result = pytester.runpytest("-p", "no:xdist", "-p", "no:randomly")
+    result.assert_outcomes(failed=1)
+    assert result.ret == 1
+
+
 KILLED = """
 import os
 import pytest

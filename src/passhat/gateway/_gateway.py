@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from passhat.gateway._server import Server
 
 _decode = msgspec.json.Decoder().decode
+_OURS = "sk-passhat-"  # how the keys begin that are made here
 TOO_MANY = f"More than {MOST_AT_ONCE} requests of one trial at the same time; try again when some are answered."
 
 
@@ -64,7 +65,7 @@ class Gateway:
     ) -> None:
         """``port`` 0 takes a free one. ``welcome`` opens a session for a key that nobody opened one for."""
         self.clock: Clock = clock or SystemClock()
-        self.process_key = _new_key("passhat-process")
+        self.process_key = _new_key("process")
         self._port = port
         self._welcome = welcome
         self._server: Server | None = None
@@ -73,6 +74,7 @@ class Gateway:
         self._over: set[str] = set()
         self._routed: list[Session] = []
         self.otherwise: Callable[[], Session | None] = lambda: None
+        self.stranger: Callable[[], Session | None] = lambda: None  # whose a request with a key of its own is
         """Says whose a request with the process's own key is while no session is routed; called in any thread."""
 
     def start(self) -> Gateway:
@@ -151,7 +153,7 @@ class Gateway:
 
         session = Session(
             self,
-            _new_key("passhat-trial") if key is None else key,
+            _new_key("trial") if key is None else key,
             mode,
             sink=sink,
             now=now,
@@ -222,6 +224,8 @@ class Gateway:
             return self._shared(http)
         if not over and self._welcome is not None:
             return self._welcome(self, key)
+        if not over and not key.startswith(_OURS) and (session := self.stranger()) is not None and session.open:
+            return session
         why = "This key's trial is over" if over else "Incorrect API key provided: it belongs to no trial"
         return _denied(http, 401, f"{why}. Requests must use the key of a running trial.", "passhat_key")
 
@@ -355,4 +359,4 @@ def _denied(http: HttpRequest, status: int, text: str, code: str, headers: Mappi
 
 
 def _new_key(kind: str) -> str:
-    return f"sk-{kind}-{secrets.token_hex(16)}"
+    return f"{_OURS}{kind}-{secrets.token_hex(16)}"

@@ -110,13 +110,16 @@ def pytest_collection_finish(session: pytest.Session) -> None:
         from passhat.pytest_plugin._cases import refuse_late
 
         refuse_late(marked)
-    if TRIALS in session.config.stash:
-        from passhat.pytest_plugin._start import begin
-
-        begin(session.config, [item.nodeid for item in session.items])
-    if TRIALS in session.config.stash or any(_ours(item) for item in session.items):
+    trials = TRIALS in session.config.stash
+    if trials or any(_ours(item) for item in session.items):
+        from passhat.pytest_plugin._environment import collected
         from passhat.pytest_plugin._leading import lead
 
+        collected(session.config)
+        if trials:
+            from passhat.pytest_plugin._start import begin
+
+            begin(session.config, [item.nodeid for item in session.items])
         lead(session.config, session.items)
 
 

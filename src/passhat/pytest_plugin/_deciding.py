@@ -135,6 +135,8 @@ class Deciding:
     @pytest.hookimpl(specname="pytest_sessionfinish", tryfirst=True)
     def pytest_sessionfinish_begins(self, session: pytest.Session, exitstatus: int) -> None:
         """A session that wasn't stopped on purpose owes each case a verdict, and isn't green while one is out."""
+        if exitstatus in _GREEN and any(verdict.outcome in ("failed", "error") for verdict in self._verdicts.values()):
+            session.exitstatus = pytest.ExitCode.TESTS_FAILED  # pytest.exit(returncode=0) came after a verdict
         open_cases = [case for case in self.cases.values() if not case.over]
         if exitstatus not in _ENDED_BY_ITSELF or session.shouldfail or not open_cases:
             return

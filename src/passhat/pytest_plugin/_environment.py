@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import MutableMapping
 from typing import TYPE_CHECKING
 
 import pytest
@@ -32,6 +33,30 @@ def gateway_of(config: pytest.Config) -> Gateway:
 def host_environment(config: pytest.Config) -> dict[str, str]:
     """The environment as it was before anything of ours was set: real base URLs and keys."""
     return config.stash.setdefault(HOST, dict(os.environ))
+
+
+def collected(config: pytest.Config) -> None:
+    """Take for the host's what modules have set while they were imported, as `load_dotenv` does, and lead on.
+
+    To be called when all test modules are imported.
+    """
+    host, access = host_environment(config), config.stash.get(ENVIRONMENT, None)
+    ours = {} if access is None else {**dict.fromkeys(CLEARED), **access.environ()}
+    for name in {*host, *os.environ}:
+        now = os.environ.get(name)
+        if name in ours and now == ours[name]:
+            continue
+        put(host, name, now)
+        if name in ours:
+            put(os.environ, name, ours[name])
+
+
+def put(environ: MutableMapping[str, str], name: str, value: str | None) -> None:
+    """Set a variable, or unset it."""
+    if value is None:
+        environ.pop(name, None)
+    else:
+        environ[name] = value
 
 
 def for_subprocess(config: pytest.Config, access: ModelAccess) -> dict[str, str]:

@@ -27,6 +27,11 @@ JUDGES = (
     "no model answers a client that a judge makes itself: a real one costs money and nobody asked for it. Use "
     "trial.judge with --judge-model PROVIDER/NAME, or say --model PROVIDER/NAME or --trials N"
 )
+OWN_KEY = (
+    "a request came with a key of its own, and a real model may be asked with a key from here only, which says whose "
+    "the request is. The key was read when a module was imported, or a fixture sets one: put passhat_env = true into "
+    "pytest's ini file, or make the client with what the environment or trial.model says"
+)
 OUTSIDE = (
     "no model answers this test: it uses a client that was made in, or for, a test with trials, `trial` or `faux`, and "
     "those reach no provider unless --model PROVIDER/NAME or --trials N is said. Give this test a client of its own"

@@ -15,7 +15,7 @@ from passhat.pytest_plugin._births import COVERED, JUDGE, whose_thread
 from passhat.pytest_plugin._environment import gateway_of, host_environment, point_at
 from passhat.pytest_plugin._guard import ASTRAY, LEFT_BEHIND, UNLED, Guard
 from passhat.pytest_plugin._keys import ENVIRONMENT, EVIDENCE, FAILED, ROUTING
-from passhat.pytest_plugin._refusing import OUTSIDE, Refusing
+from passhat.pytest_plugin._refusing import OUTSIDE, OWN_KEY, Refusing
 from passhat.pytest_plugin._transcripts import Transcripts
 
 if TYPE_CHECKING:
@@ -43,7 +43,8 @@ class Routing:
         self._sessions: list[Session] = []  # to end with the test
         self._of_judges: Session | None = None
         self._outside: Session | None = None
-        gateway_of(config).otherwise = self.session
+        gateway = gateway_of(config)
+        gateway.otherwise, gateway.stranger = self.session, self.stranger
         self._guard = Guard(host_environment(config), self)
         config.add_cleanup(self._guard.remove)
         config.pluginmanager.register(Transcripts(), "passhat-transcripts")
@@ -91,6 +92,20 @@ class Routing:
             if self._outside is None and ENVIRONMENT not in self._config.stash:
                 self._outside = self._of_others()
             return self._outside
+
+    def stranger(self) -> Session | None:
+        """Whose a request is whose client has a key of its own; called by the gateway, in its thread.
+
+        The running test's. Not where a real model answers it, which nobody may ask without a key from here.
+        """
+        with self._lock:
+            if self._item is None or self._of_judges is not None:
+                return None
+            trial = self._evidence(self._item)
+            if trial.session.source == "live":
+                trial.astray = trial.astray or OWN_KEY
+                return None
+            return trial.session
 
     def evidence(self, item: pytest.Item) -> PytestTrial:
         """The trial of the running test, made when its fixture or a request first needs it."""

@@ -6,7 +6,7 @@ import os
 
 import pytest
 
-from passhat.pytest_plugin._environment import gateway_of, host_environment
+from passhat.pytest_plugin._environment import gateway_of, host_environment, put
 from passhat.pytest_plugin._keys import ENVIRONMENT
 from passhat.pytest_plugin._routing import routing_of
 from passhat.trial import CLEARED, ModelAccess
@@ -38,7 +38,7 @@ class Variables:
             before = os.environ.get(name)
             if before == self._host.get(name):
                 self._before[name] = before
-                _put(name, value)
+                put(os.environ, name, value)
 
     def restore(self) -> None:
         """Put back what was there, also where a fixture that ended since has put a value of ours back."""
@@ -47,12 +47,5 @@ class Variables:
             return
         for name, value in self._variables.items():
             if os.environ.get(name) == value and (value is not None or name in self._before):
-                _put(name, self._before.get(name, self._host.get(name)))
+                put(os.environ, name, self._before.get(name, self._host.get(name)))
         self._before = {}
-
-
-def _put(name: str, value: str | None) -> None:
-    if value is None:
-        os.environ.pop(name, None)
-    else:
-        os.environ[name] = value
