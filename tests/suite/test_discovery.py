@@ -134,8 +134,8 @@ def test_each_folder_gets_its_own_module_of_the_same_name(tmp_path: Path) -> Non
     assert [item.suite.arms()[""](None) for item in discover(tmp_path)] == ["oneone", "twotwo"]
 
 
-def test_modules_of_other_origin_are_never_dropped(tmp_path: Path) -> None:
-    assert sys.modules["json"] is json  # it was loaded before
+def test_modules_of_other_origin_are_never_dropped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "json", json)
     write(tmp_path / "json.py", "raise SystemError")
     write(tmp_path / "eval_x.py", "import json\n" + dedent(SUITE.format(name="s", value="json.dumps(1)")))
     assert discover(tmp_path)[0].suite.arms()[""](None) == "1"
