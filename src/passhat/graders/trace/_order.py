@@ -58,9 +58,6 @@ class Before(TraceCheck):
             return grade
         if open_:
             return self.unknown(f"nothing tells whether {self.first} was {self.evidence} before {several(open_)}")
-        missing = [] if thens or self.unoffered_ok else unoffered(transcript, [self.first, self.then])
-        if missing:
-            return unknown_tools(transcript, missing, self._label)
         remark = ""
         if not thens:
             sides = (self.then, self.then_arguments), (self.first, self.first_arguments)
@@ -192,9 +189,6 @@ class After(TraceCheck):
             return grade
         if open_:
             return self.unknown(f"nothing tells whether {self.later} was {self.evidence} after {several(open_)}")
-        missing = [] if firsts or self.unoffered_ok else unoffered(transcript, [self.later, self.first])
-        if missing:
-            return unknown_tools(transcript, missing, self._label)
         remark = ""
         if not firsts:
             sides = (self.first, self.first_arguments), (self.later, self.later_arguments)
@@ -231,9 +225,12 @@ def after(
 
 def vacuous(transcript: Transcript, sides: Sequence[tuple[str, Any]], label: str) -> tuple[Grade | None, str]:
     """Why a check that found none of the calls it is about may say nothing: an error, and a remark."""
+    remark = "; ".join(filter(None, (never_had(transcript, [tool], arguments) for tool, arguments in sides)))
+    missing = unoffered(transcript, [tool for tool, _ in reversed(sides)])  # named in the order of the check's words
+    if missing:
+        return unknown_tools(transcript, missing, label), remark
     wrong = (misnamed(transcript, [tool], arguments, label, OR_SAY) for tool, arguments in sides)
-    remarks = (never_had(transcript, [tool], arguments) for tool, arguments in sides)
-    return next((each for each in wrong if each is not None), None), "; ".join(filter(None, remarks))
+    return next((each for each in wrong if each is not None), None), remark
 
 
 def returned_at(transcript: Transcript, use: ToolUse) -> float:
