@@ -74,8 +74,9 @@ class Gateway:
         self._over: set[str] = set()
         self._routed: list[Session] = []
         self.otherwise: Callable[[], Session | None] = lambda: None
-        self.stranger: Callable[[], Session | None] = lambda: None  # whose a request with a key of its own is
         """Says whose a request with the process's own key is while no session is routed; called in any thread."""
+        self.stranger: Callable[[], Session | None] = lambda: None
+        """Says whose a request with a key that isn't made here is; called in any thread."""
 
     def start(self) -> Gateway:
         """Start the server, unless it runs."""

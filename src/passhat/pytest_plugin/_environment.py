@@ -41,7 +41,7 @@ def collected(config: pytest.Config) -> None:
     To be called when all test modules are imported.
     """
     host, access = host_environment(config), config.stash.get(ENVIRONMENT, None)
-    ours = {} if access is None else {**dict.fromkeys(CLEARED), **access.environ()}
+    ours = {} if access is None else client_variables(access)
     for name in {*host, *os.environ}:
         now = os.environ.get(name)
         if name in ours and now == ours[name]:
@@ -82,7 +82,13 @@ def lead_clients(config: pytest.Config) -> None:
 
 def point_at(patch: pytest.MonkeyPatch, access: ModelAccess) -> None:
     """Set and unset, together, all the variables that clients read."""
-    for name in CLEARED:
-        patch.delenv(name, raising=False)
-    for name, value in access.environ().items():
-        patch.setenv(name, value)
+    for name, value in client_variables(access).items():
+        if value is None:
+            patch.delenv(name, raising=False)
+        else:
+            patch.setenv(name, value)
+
+
+def client_variables(access: ModelAccess) -> dict[str, str | None]:
+    """All the variables that clients read, those to unset as None."""
+    return {**dict.fromkeys(CLEARED), **access.environ()}

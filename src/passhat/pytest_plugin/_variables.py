@@ -6,10 +6,10 @@ import os
 
 import pytest
 
-from passhat.pytest_plugin._environment import gateway_of, host_environment, put
+from passhat.pytest_plugin._environment import client_variables, gateway_of, host_environment, put
 from passhat.pytest_plugin._keys import ENVIRONMENT
 from passhat.pytest_plugin._routing import routing_of
-from passhat.trial import CLEARED, ModelAccess
+from passhat.trial import ModelAccess
 
 
 class Variables:
@@ -24,10 +24,7 @@ class Variables:
         self._host = host_environment(config)
         self._needed = ENVIRONMENT not in config.stash
         self._before: dict[str, str | None] = {}  # of those that were set here
-        self._variables: dict[str, str | None] = {
-            **dict.fromkeys(CLEARED),
-            **ModelAccess(gateway.base_url, gateway.process_key).environ(),
-        }
+        self._variables = client_variables(ModelAccess(gateway.base_url, gateway.process_key))
 
     def lead(self) -> None:
         """Set them, unless they are; what tests themselves put there stays."""
