@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.running.another_user import NOBODY, interpreter
 
 import passhat
 from passhat.facts import TrialRecord
@@ -22,7 +23,6 @@ from passhat.records import RunReader, find_run
 
 pytestmark = pytest.mark.skipif(not capabilities().seccomp, reason="this kernel takes no seccomp filter")
 
-NOBODY = 65534
 SUITE = """
     import contextlib, glob, os, resource, sqlite3, subprocess, time
     from pathlib import Path
@@ -110,16 +110,6 @@ SUITE = """
     neighbours = Suite("neighbours", tasks=[Task("harmed"), Task("attacks")], agent=beside, graders=[right], trials=1,
                        concurrency=2, limits=Limits(seconds=20))
 """
-
-
-def interpreter() -> str:
-    """One of this version that the other user may run; ours may lie in a closed home."""
-    names = [sys.executable, shutil.which(f"python3.{sys.version_info[1]}", path="/usr/bin:/usr/local/bin")]
-    for name in filter(None, names):
-        path = Path(os.path.realpath(name))
-        if all(parent.stat().st_mode & 0o001 for parent in [path, *path.parents]):
-            return name
-    pytest.skip(f"no Python 3.{sys.version_info[1]} that user {NOBODY} may run")
 
 
 Ran = dict[str, tuple[subprocess.CompletedProcess[str], RunReader]]

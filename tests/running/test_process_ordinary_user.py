@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.running.another_user import NOBODY, interpreter
 
 import passhat
 from passhat.isolation import capabilities
@@ -21,7 +22,6 @@ from passhat.records import RunReader, find_run
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the proof needs Linux")
 
-NOBODY = 65534
 KEY = "sk-host-0123456789abcdef"
 SUITE = """
     import os, signal, subprocess, time
@@ -52,18 +52,6 @@ SUITE = """
     suite = Suite("user", tasks=[Task(name) for name in ("flees", "behaves", "multiplies")], agent=agent,
                   graders=[tree_is_gone], limits=Limits(seconds=2, processes=20), confine=CONFINE, concurrency=2)
 """
-
-
-def interpreter() -> str:
-    """One of this version that the other user may run; ours may lie in a closed home."""
-    if os.geteuid() != 0:
-        return sys.executable
-    names = [sys.executable, shutil.which(f"python3.{sys.version_info[1]}", path="/usr/bin:/usr/local/bin")]
-    for name in filter(None, names):
-        path = Path(os.path.realpath(name))
-        if all(parent.stat().st_mode & 0o001 for parent in [path, *path.parents]):
-            return name
-    pytest.skip(f"no Python 3.{sys.version_info[1]} that user {NOBODY} may run")
 
 
 @pytest.fixture(scope="module")
