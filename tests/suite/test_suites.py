@@ -1,5 +1,7 @@
 import sys
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -129,6 +131,15 @@ def test_builtins_without_a_signature_are_taken_at_their_word() -> None:
 def test_a_suite_knows_the_file_it_is_written_in() -> None:
     assert make().file == Path(__file__).resolve()
     assert make().replace(trials=2).file == Path(__file__).resolve()
+
+
+def test_a_suite_that_only_the_standard_library_made_has_no_file() -> None:
+    """Its folder first on sys.path would make all of its modules a suite's, to be dropped for another suite's."""
+    with ThreadPoolExecutor(1) as pool:
+        made = pool.submit(partial(Suite, "s", tasks=[Task("a")], agent=print)).result()
+        by_user = pool.submit(make).result()
+    assert made.file is None
+    assert by_user.file == Path(__file__).resolve()
     assert make().folder == Path(__file__).resolve().parent
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import os
 import sys
 import threading
 from collections.abc import Callable, Iterator
@@ -13,17 +14,27 @@ from typing import Any
 
 from passhat.suite._errors import SuiteError, suggestion
 
+_STANDARD = os.path.join(os.path.dirname(os.__file__), "")  # where the standard library is
+_INSTALLED = (os.path.join(_STANDARD, "site-packages", ""), os.path.join(_STANDARD, "dist-packages", ""))
+
 _lock = threading.RLock()
 _folders: list[Path] = []  # folders that were put on sys.path here, in order
 
 
 def calling_file() -> Path | None:
-    """The file of the innermost code outside passhat that is running; None at a prompt or in a notebook."""
+    """The file of the innermost code that a user wrote and that is running; None at a prompt or in a notebook.
+
+    The standard library's code isn't a user's: ``Thread(target=make_suite)``, ``copy.replace`` and doctest call ours.
+    Putting its folder first on ``sys.path`` would hide the user's modules, and count all of its modules as a suite's.
+    """
     frame: FrameType | None = sys._getframe(1)
     while frame is not None:
         name = frame.f_globals.get("__name__", "")
-        if name not in ("passhat", "dataclasses") and not name.startswith("passhat."):
-            file = frame.f_globals.get("__file__")
+        ours = name == "passhat" or name.startswith("passhat.")
+        file = None if ours else frame.f_globals.get("__file__")
+        if ours and frame.f_code.co_filename.startswith("<doctest"):
+            return None
+        if not ours and (file is None or file.startswith(_INSTALLED) or not file.startswith(_STANDARD)):
             return None if file is None else Path(file).resolve()
         frame = frame.f_back
     return None
