@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import logging
 import subprocess
 import sys
@@ -138,3 +139,33 @@ def test_structured_data_finds_the_tool_that_it_fits(gateway: Gateway) -> None:
     assert called({"name": "Oslo"}, {"type": "function", "function": {"name": "other"}}) == "other"
     assert called({"name": "Oslo"}, "auto") == '{"name":"Oslo"}'
     assert called({"name": "Oslo"}, "none") == '{"name":"Oslo"}'
+
+
+LOGGERS_OF_A_USER = """
+import json
+import json
+import logging
+from passhat.gateway import Gateway, Script
+import httpx2
+seen = []
+class Keeping(logging.Handler):
+    def emit(self, record):
+        seen.append((record.name, record.getMessage()))
+logging.getLogger().addHandler(Keeping())
+access = logging.getLogger("uvicorn.access")
+access.addHandler(handler := Keeping())
+access.setLevel(logging.INFO)
+with Gateway() as gateway:
+    session = gateway.open(Script(["hi"]))
+    body = {"model": "m", "messages": [{"role": "user", "content": "q"}]}
+    headers = {"authorization": f"Bearer {session.key}"}
+    reply = httpx2.post(f"{gateway.base_url}/v1/chat/completions", json=body, headers=headers, timeout=30)
+print(json.dumps([reply.status_code, access.propagate, access.handlers == [handler], seen]))
+"""
+
+
+def test_loggers_of_a_users_own_server_stay_as_they_are_and_hear_nothing_of_ours() -> None:
+    """A logger that doesn't propagate also costs pytest two steps in each phase of each test."""
+    command = [sys.executable, "-c", LOGGERS_OF_A_USER]
+    ran = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert json.loads(ran.stdout) == [200, True, True, []]

@@ -392,3 +392,31 @@ def test_trials_leave_nothing_on_their_items(pytester: pytest.Pytester) -> None:
         """
     )
     assert pytester.runpytest("-p", "no:xdist").ret == 0
+
+
+def test_the_terminal_keeps_no_report_of_a_trial_whose_verdict_is_told(pytester: pytest.Pytester) -> None:
+    pytester.makeconftest(
+        """
+        def pytest_terminal_summary(terminalreporter):
+            kept = [(report.nodeid, report.when) for reports in terminalreporter.stats.values() for report in reports]
+            print("kept:", sorted(kept))
+        """
+    )
+    pytester.makepyfile(
+        test_it="""
+        import pytest
+
+        @pytest.mark.trials(3, gate=None, simulated=True)
+        def test_trials(request):
+            if "trial2" in request.node.name:
+                pytest.skip("not today")
+
+        def test_plain():
+            print("a teardown section is shown with -rP")
+        """
+    )
+    for more in ([], ["-p", "no:terminal"]):
+        assert pytester.runpytest_subprocess(*more).ret == 0
+    text = pytester.runpytest_subprocess("-p", "no:randomly").stdout.str()
+    phases = [(name, when) for name in ("test_plain", "test_trials") for when in ("call", "setup", "teardown")]
+    assert f"kept: {[(f'test_it.py::{name}', when) for name, when in phases]}" in text

@@ -21,6 +21,7 @@ class ResettingProtocol(HttpToolsProtocol):
 
     def __init__(self, *args: Any, counted: Connections, **options: Any) -> None:
         super().__init__(*args, **options)
+        self.access_log = False
         self._counted = counted
 
     @classmethod

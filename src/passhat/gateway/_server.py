@@ -82,7 +82,6 @@ class Server:
             log_config=None,
             interface="asgi3",
             proxy_headers=False,
-            access_log=False,
             server_header=False,
             date_header=False,
             timeout_keep_alive=_IDLE_SECONDS,

@@ -13,6 +13,7 @@ from passhat.pytest_plugin._case_parts import CaseParts
 from passhat.pytest_plugin._cases import case_of, without_group
 from passhat.pytest_plugin._closing import write_closing
 from passhat.pytest_plugin._items import Case
+from passhat.pytest_plugin._kept_reports import KeptReports
 from passhat.pytest_plugin._keys import CASE
 from passhat.pytest_plugin._looks import Looks, describe_session
 from passhat.pytest_plugin._outline import Outline, places_of
@@ -39,6 +40,7 @@ class Deciding:
         self._deaths = 0  # of workers
         self._exit: str | None = None  # what pytest.exit said
         self._cut = False  # whether a case was called off at the session's end
+        self._kept = KeptReports(config)
         manifest = describe_session(config)
         self._looks = Looks(config, manifest)
         self._expect(ids)
@@ -72,6 +74,7 @@ class Deciding:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        self._kept.next(report, of_trial=report.nodeid in self._trials)
         verdict = report.__dict__.pop("passhat_verdict", None)
         if verdict is not None:  # a fixture that trials share failed at its end
             report.nodeid, report.location = verdict, _case_location(report.location, verdict)
