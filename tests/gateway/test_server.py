@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import logging
 import subprocess
 import sys
 import threading
+import weakref
 from typing import Any
 
 import httpx2
@@ -142,7 +144,9 @@ def test_structured_data_finds_the_tool_that_it_fits(gateway: Gateway) -> None:
 
 
 LOGGERS_OF_A_USER = """
+import gc
 import json
+import gc
 import json
 import logging
 from passhat.gateway import Gateway, Script
@@ -169,3 +173,17 @@ def test_loggers_of_a_users_own_server_stay_as_they_are_and_hear_nothing_of_ours
     command = [sys.executable, "-c", LOGGERS_OF_A_USER]
     ran = subprocess.run(command, capture_output=True, text=True, check=True)
     assert json.loads(ran.stdout) == [200, True, True, []]
+
+
+def test_nothing_stays_of_a_session_that_is_over(gateway: Gateway) -> None:
+    def run() -> weakref.ref[Script]:
+        script = Script(["hello"])
+        session = gateway.open(script)
+        assert post(gateway, session.key).status_code == 200
+        assert script.requests[0].model == "m"
+        session.revoke()
+        return weakref.ref(script)
+
+    over = run()
+    gc.collect()
+    assert over() is None

@@ -420,3 +420,40 @@ def test_the_terminal_keeps_no_report_of_a_trial_whose_verdict_is_told(pytester:
     text = pytester.runpytest_subprocess("-p", "no:randomly").stdout.str()
     phases = [(name, when) for name in ("test_plain", "test_trials") for when in ("call", "setup", "teardown")]
     assert f"kept: {[(f'test_it.py::{name}', when) for name, when in phases]}" in text
+
+
+def test_no_transcript_stays_in_memory_when_its_test_is_over(pytester: pytest.Pytester) -> None:
+    pytester.makeconftest(
+        """
+        import gc
+        from passhat.facts import ModelCall
+
+        def pytest_sessionfinish(session):
+            gc.collect()
+            print("calls in memory:", sum(isinstance(thing, ModelCall) for thing in gc.get_objects()))
+            print("model calls:", session.config.calls)
+        """
+    )
+    pytester.makepyfile(
+        test_it="""
+        import gc
+        import pytest
+        from openai import OpenAI
+        from passhat.facts import ModelCall
+        from passhat.scripting import say
+
+        @pytest.mark.trials(4, gate=None, simulated=True)
+        def test_it(faux, request):
+            faux.script(say("hello"))
+            sent = [{"role": "user", "content": "hi"}]
+            OpenAI().chat.completions.create(model="m", messages=sent)
+            request.config.calls = getattr(request.config, "calls", 0) + len(faux.transcript.model_calls)
+
+        def test_plain(faux, request):
+            faux.script(say("hello"))
+            OpenAI().chat.completions.create(model="m", messages=[{"role": "user", "content": "hi"}])
+        """
+    )
+    result = pytester.runpytest_subprocess()
+    result.assert_outcomes(passed=2)
+    result.stdout.fnmatch_lines(["*calls in memory: 0", "model calls: 4"])

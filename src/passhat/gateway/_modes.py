@@ -80,15 +80,17 @@ class Mode(Protocol):
 
 
 class _Kept(msgspec.Struct, frozen=True, gc=False):
-    """A request as bytes: thousands of decoded trees kept alive would slow the collector down."""
+    """A request as bytes: thousands of decoded trees kept alive would slow the collector down, which doesn't see this.
+
+    So nothing in it may lead back to the session that holds it.
+    """
 
     wire: str
     raw: bytes
     headers: Mapping[str, str]
-    history: History
 
-    def read(self) -> Request:
-        return WIRES[self.wire].parse(msgspec.json.decode(self.raw), self.raw, self.headers, self.history)
+    def read(self, history: History) -> Request:
+        return WIRES[self.wire].parse(msgspec.json.decode(self.raw), self.raw, self.headers, history)
 
 
 def _no_history(response_id: str) -> None:
@@ -148,7 +150,7 @@ class Script:
     @property
     def requests(self) -> tuple[Request, ...]:
         """The requests so far, as they were sent; decoded afresh from the bytes that were kept."""
-        return tuple(kept.read() for kept in self._seen)
+        return tuple(kept.read(self._history) for kept in self._seen)
 
     def open(self, context: Context) -> Script:
         """Begin the one session it may play in."""
@@ -166,7 +168,7 @@ class Script:
         """The next reply; `ScriptError` when there is none."""
         with self._lock:
             self.call_count += 1
-            self._seen.append(_Kept(request.wire, request.raw, request.headers, self._history))
+            self._seen.append(_Kept(request.wire, request.raw, request.headers))
             step = self._always
             if step is None:
                 if not self._queue:

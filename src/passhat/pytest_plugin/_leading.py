@@ -12,7 +12,7 @@ import pytest
 
 from passhat.pytest_plugin._definitions import definitions_of, uses_ours
 from passhat.pytest_plugin._exits import Exits
-from passhat.pytest_plugin._keys import CASE, TRIAL
+from passhat.pytest_plugin._keys import CASE, EVIDENCE, TRIAL
 from passhat.pytest_plugin._routing import routing_of
 from passhat.pytest_plugin._variables import Variables
 
@@ -61,6 +61,8 @@ class Leading:
         finally:
             self.running = False
             self._routing.end()
+            if EVIDENCE in item.stash:  # its transcript; a session may have very many
+                del item.stash[EVIDENCE]
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_setup(self, item: pytest.Item) -> None:

@@ -85,7 +85,7 @@ class Running:
             report.longrepr = softened
 
     def _run(self, item: pytest.Item, trial: ItemTrial) -> None:
-        """One trial; nothing of ours stays on its item, of which a session may have very many."""
+        """One trial; nothing that was seen of it stays on its item, of which a session may have very many."""
         before = {name: vars(item)[name] for name in _WRAPPED if name in vars(item)}
         self._wrap(item, trial)
         self._now = item, trial
@@ -93,6 +93,7 @@ class Running:
             runtestprotocol(item, nextitem=trial.case.verdict)  # its own end first, apart from that of wider fixtures
         finally:
             self._now = None, None
+            trial.ended = trial.judged = None
             for name in _WRAPPED:
                 vars(item).pop(name, None)
             vars(item).update(before)
