@@ -46,6 +46,7 @@ test-long: $(VENV)/.dev ## whole examples at their full size, of which `make tes
 	$(BIN)/python -m pytest -q -m long -n 2 tests
 
 docs: $(VENV)/.dev ## build the documentation; a warning is an error
+	$(BIN)/python -m doctest scripts/doc_examples.py
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict -q -d site
 
 bench: $(VENV)/.dev ## speed, as ratios within one run
