@@ -18,30 +18,32 @@ from passhat.summary._people import JudgedTrial, JudgedTrials, JudgeVersion, Set
 from passhat.summary._published import with_published
 from passhat.summary._reading import NOT_THE_AGENTS
 from passhat.summary._report import (
-    Agreement,
-    ErrorRow,
-    Example,
     Finding,
     GateRow,
     GateVerdict,
+    MissingPolicy,
+    Rate,
+    Report,
+    Score,
+    Severity,
+    TrialCounts,
+)
+from passhat.summary._settling import can_settle, settle
+from passhat.summary._summarize import flip_rate, summarize
+from passhat.summary._tables import (
+    Agreement,
+    ErrorRow,
+    Example,
     GraderRate,
     GroupRow,
     JudgeRow,
     Judging,
-    MissingPolicy,
-    Rate,
     RateWithout,
     Reading,
-    Report,
-    Score,
-    Severity,
     TaskRow,
     TaskVerdict,
-    TrialCounts,
     UsageTotals,
 )
-from passhat.summary._settling import can_settle, settle
-from passhat.summary._summarize import flip_rate, summarize
 from passhat.summary._title import is_rate_of_an_agent, quick_missing, quick_pass_at_1, title_of
 
 __all__ = [

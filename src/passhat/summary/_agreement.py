@@ -7,7 +7,7 @@ from itertools import combinations
 
 from passhat.facts import Label, TrialKey
 from passhat.stats import cohen_kappa
-from passhat.summary._report import Agreement
+from passhat.summary._tables import Agreement
 
 VERDICTS = ("pass", "fail", "unclear")
 

@@ -10,7 +10,7 @@ from passhat.facts import Label, TrialRecord, standing
 from passhat.stats import judge_quality
 from passhat.summary._people import JudgeVersion, judged_trials
 from passhat.summary._rates import ends
-from passhat.summary._report import Range
+from passhat.summary._tables import Range
 
 Table = tuple[tuple[int, int], tuple[int, int]]
 

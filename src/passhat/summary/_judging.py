@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import Counter
 
 from passhat.facts import Grade, Judged, Manifest, TrialRecord
-from passhat.summary._report import Example, JudgeRow, Judging
 from passhat.summary._spend import Spend
+from passhat.summary._tables import Example, JudgeRow, Judging
 
 _REASON = 500
 

@@ -9,7 +9,8 @@ from passhat.facts import count
 from passhat.stats import Interval, Refused
 from passhat.stats import Rate as RateWord
 from passhat.summary._measure import MIN_UNITS, Measured
-from passhat.summary._report import Range, Rate, Score
+from passhat.summary._report import Rate, Score
+from passhat.summary._tables import Range
 from passhat.summary._worlds import BOTH, Headline
 
 _FAR = (15, 20, 30, 50, 70, 100, 150, 200, 300, 500, 700, 1000)

@@ -10,7 +10,7 @@ from passhat.summary._agreement import agreements
 from passhat.summary._holding import holding
 from passhat.summary._measure import MIN_UNITS, PassRate
 from passhat.summary._rates import Population, ends, method
-from passhat.summary._report import RateWithout, Reading
+from passhat.summary._tables import RateWithout, Reading
 from passhat.summary._tally import Tally
 from passhat.summary._worlds import Headline
 

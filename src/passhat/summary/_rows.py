@@ -9,8 +9,8 @@ from dataclasses import replace
 
 from passhat.stats import wilson
 from passhat.summary._measure import PassRate
-from passhat.summary._report import ErrorRow, GraderRate, GroupRow, Range, TaskRow, TaskVerdict, UsageTotals
 from passhat.summary._spend import Spend
+from passhat.summary._tables import ErrorRow, GraderRate, GroupRow, Range, TaskRow, TaskVerdict, UsageTotals
 from passhat.summary._tally import ErrorKey, GraderTally, SplitTally, Tally, TaskTally
 from passhat.summary._worlds import Headline
 

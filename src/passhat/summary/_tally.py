@@ -8,8 +8,9 @@ from collections.abc import Iterable, Mapping
 
 from passhat.facts import RULES, Counts, Grade, Manifest, Role, Status, TrialRecord, refused_files
 from passhat.records import BY_CHANGED, NOT_JUDGED
-from passhat.summary._report import Example, MissingPolicy
+from passhat.summary._report import MissingPolicy
 from passhat.summary._spend import Spend
+from passhat.summary._tables import Example
 
 PASSED, FAILED, MISSING = "+", "-", "?"
 SHOWN_OUTCOMES = 100

@@ -8,7 +8,8 @@ from typing import Literal
 
 from passhat.stats import Rate as RateWord
 from passhat.summary._measure import MeanScore, Measured, PassRate
-from passhat.summary._report import MissingPolicy, Range
+from passhat.summary._report import MissingPolicy
+from passhat.summary._tables import Range
 from passhat.summary._tally import TaskTally
 
 World = Literal["counted", "all failed", "all passed"]

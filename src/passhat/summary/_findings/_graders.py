@@ -7,7 +7,8 @@ from collections.abc import Iterator
 
 from passhat.facts import Role, count, named
 from passhat.summary._findings._evidence import Evidence
-from passhat.summary._report import Finding, GraderRate
+from passhat.summary._report import Finding
+from passhat.summary._tables import GraderRate
 
 _MANY = 10
 _FEW_TASKS = 3

@@ -6,7 +6,8 @@ from collections.abc import Iterator
 
 from passhat.facts import count, named
 from passhat.summary._findings._evidence import Evidence
-from passhat.summary._report import Finding, JudgeRow
+from passhat.summary._report import Finding
+from passhat.summary._tables import JudgeRow
 
 
 def simulated_judge(evidence: Evidence) -> Iterator[Finding]:
