@@ -1,4 +1,4 @@
-"""A job sets limits and scheduling of its own processes only, and its programs set their own as they always did."""
+"""A job sets limits and priorities of its own processes only, and its programs set their own as they always did."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ import pytest
 from tests.isolation.entries import isolation_limits
 
 from passhat.isolation import ForkServer, Job, ServerSpec, Slot, _descriptors, _linux, _seccomp, capabilities
+from passhat.isolation._tree import children_of
 
 needs_seccomp = pytest.mark.skipif(not capabilities().seccomp, reason="this kernel takes no seccomp filter")
 REFUSED = dict.fromkeys(isolation_limits.WAYS, "EPERM")
@@ -55,6 +56,9 @@ class TestAJob:
         ended = await slot.run(job("isolation_limits:reads", slot.pid))
         assert ended.result == [list(resource.prlimit(slot.pid, resource.RLIMIT_NOFILE)), True]
 
+    async def test_binds_its_threads_to_processors(self, slot: Slot, job: Callable[..., Job]) -> None:
+        assert (await slot.run(job("isolation_limits:binds_its_threads"))).result == [True, True, True]
+
     async def test_sets_nothing_for_all_processes_of_its_user(self, slot: Slot, job: Callable[..., Job]) -> None:
         assert (await slot.run(job("isolation_limits:all_of_a_user"))).result == ["EPERM", "EPERM"]
 
@@ -84,6 +88,27 @@ async def test_so_it_is_in_every_mode(spec: Callable[..., ServerSpec], job: Call
         ended = await slot.run(job("isolation_limits:sets", {"supervisor": slot.pid, "its pid": -1}))
     assert ended.result == {"supervisor": REFUSED, "its pid": DONE}
     assert server.report.seccomp
+
+
+@pytest.mark.asyncio(loop_scope="module")
+@pytest.mark.parametrize("mode", ["auto", "spawn", "portable"])
+@pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="there is one processor")
+async def test_each_job_has_all_processors_whatever_an_earlier_one_bound(
+    spec: Callable[..., ServerSpec], job: Callable[..., Job], mode: str
+) -> None:
+    async with ForkServer(spec(mode=mode)) as server:
+        slots = [await server.slot(), await server.slot()]
+        await slots[1].run(job("echo"))
+        keepers = [pid for pid in (server.pid, *(slot.pid for slot in slots)) if pid is not None]
+        told = []
+        for at in (0, 0, 1, 2):
+            slots += [await server.slot()] if at == len(slots) else []
+            spares = [pid for slot in slots if slot is not slots[at] for pid in children_of(slot.pid)]
+            ended = await slots[at].run(job("isolation_limits:binds", [*keepers, *spares]))
+            had, bound = ended.result
+            assert bound > len(keepers)
+            told.append(had)
+    assert told == [len(os.sched_getaffinity(0))] * 4
 
 
 @pytest.mark.asyncio(loop_scope="module")
@@ -134,12 +159,12 @@ def verdict(machine: str, architecture: int, number: int, *words: int, constant:
             return {0x7FFF0000: "allow", 0x00050000 | errno.EPERM: "refuse"}[value]
 
 
-# numbers by the kernel's tables: prlimit64, the four by pid, setpriority, ioprio_set
-TABLES: dict[tuple[str, int], tuple[int, tuple[int, int, int, int], int, int]] = {
-    ("x86_64", 0xC000003E): (302, (142, 144, 203, 314), 141, 251),
-    ("x86_64", 0x40000003): (340, (154, 156, 241, 351), 97, 289),
-    ("aarch64", 0xC00000B7): (261, (118, 119, 122, 274), 140, 30),
-    ("aarch64", 0x40000028): (369, (154, 156, 241, 380), 97, 314),
+# numbers by the kernel's tables: prlimit64, the three by pid, setpriority, ioprio_set
+TABLES: dict[tuple[str, int], tuple[int, tuple[int, int, int], int, int]] = {
+    ("x86_64", 0xC000003E): (302, (142, 144, 314), 141, 251),
+    ("x86_64", 0x40000003): (340, (154, 156, 351), 97, 289),
+    ("aarch64", 0xC00000B7): (261, (118, 119, 274), 140, 30),
+    ("aarch64", 0x40000028): (369, (154, 156, 380), 97, 314),
 }
 
 
@@ -155,7 +180,7 @@ def test_the_filter_refuses_what_is_meant_for_others_and_nothing_else(machine: s
             assert says(prlimit, pid, 7, new) == said
         assert says(prlimit, pid, 7, 0, 0x7FFF12345678) == "allow"  # only reads
         for high in (0, 1 << 32):  # the kernel looks at the lower half of a pid
-            assert [says(number, high | pid) for number in by_pid] == [said] * 4
+            assert [says(number, high | pid) for number in by_pid] == [said] * 3
             assert [says(setpriority, which, high | pid) for which in (0, 1, 2)] == [said, said, "refuse"]
             assert [says(ioprio_set, which, high | pid) for which in (1, 2, 3)] == [said, said, "refuse"]
     assert [says(440, fd & (1 << 64) - 1) for fd in (-10_000, -10_001, 3, -1)] == ["allow", "allow", "refuse", "refuse"]

@@ -19,6 +19,7 @@ from passhat.isolation import _landlock, _linux, _seccomp
 from passhat.isolation._contract import JobOrder
 from passhat.isolation._environ import home_environ, make_home
 from passhat.isolation._launching import Ends
+from passhat.isolation._processors import take_processors
 from passhat.isolation._rehearsal import Rehearsal
 from passhat.isolation._seeding import reseed
 from passhat.isolation._snapshot import ModuleKinds, Snapshot, last_module
@@ -32,7 +33,8 @@ _INTERRUPT = int(signal.SIGINT)
 
 class Surroundings:
     """What a job's process inherits from its server: the user's code, changes that imports made to the environment,
-    and the limit on the user's processes (a backstop to counting; None for root, whom the kernel doesn't limit)."""
+    the limit on the user's processes (a backstop to counting; None for root, whom the kernel doesn't limit), and the
+    processors that the run may use."""
 
     def __init__(
         self,
@@ -41,12 +43,14 @@ class Surroundings:
         overlay: Mapping[str, str | None] | None = None,
         user_processes: int | None = None,
         rehearsal: Rehearsal | None = None,
+        processors: Sequence[int] = (),
     ) -> None:
         self.snapshot = snapshot
         self.kinds = kinds
         self.overlay = dict(overlay or {})
         self.user_processes = user_processes
         self.rehearsal = rehearsal or Rehearsal()
+        self.processors = tuple(processors)
 
     def environ(self, order: JobOrder) -> dict[str, str]:
         """The complete environment of the job: what its order says wins over what an import did."""
@@ -217,6 +221,7 @@ class ForkedStage:
 
     def prepare(self, order: JobOrder) -> None:
         order = order.placed(self._place)
+        take_processors(self._surroundings.processors)
         make_places(order)
         take_environ(self._surroundings.environ(order))
         settle(order, guarded=self._guarded)

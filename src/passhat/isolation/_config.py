@@ -29,6 +29,7 @@ class ServerConfig(msgspec.Struct, frozen=True, kw_only=True):
     suspect: bool = False
     sentinels: dict[str, str] = {}
     slots: int = 1
+    processors: tuple[int, ...] = ()  # that the run may use; empty: whatever it has
     scratch: str = ""
     import_seconds: float = 60.0
 

@@ -175,7 +175,7 @@ def main(numbers: list[int]) -> None:
             sys.path[:] = list(config.sys_path)
             tree = PolledTree()
             wakeup = wakeup_on_child()
-            launch = _Marking(Surroundings(config.snapshot(), ModuleKinds()), tree)
+            launch = _Marking(Surroundings(config.snapshot(), ModuleKinds(), processors=config.processors), tree)
             Supervisor(owner, tree, wakeup, launch, config.scratch).serve()
     finally:
         leave(0)

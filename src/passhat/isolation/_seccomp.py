@@ -1,10 +1,11 @@
-"""A filter of system calls: no process of a trial sets the resource limits, or the scheduling, of any other process.
+"""A filter of system calls: no process of a trial sets the resource limits, or the priority, of any other process.
 
-The kernel lets a process set the limits of every process of its user (``prlimit``), and the processors and priority on
-which they run: by that an agent could take the memory or the open files away from what judges it, or the processor
-from its neighbours. Landlock doesn't cover these calls; what it does cover (ptrace, signals, another's memory) isn't
-repeated here. Nothing else is refused: a call whose number alone decides is answered by the kernel without running
-the filter (since Linux 5.11).
+The kernel lets a process set the limits of every process of its user (``prlimit``), and the priority with which they
+run: by that an agent could take the memory or the open files away from what judges it, or the processor from its
+neighbours. Landlock doesn't cover these calls; what it does cover (ptrace, signals, another's memory) isn't repeated
+here. Nothing else is refused: a call whose number alone decides is answered by the kernel without running the filter
+(since Linux 5.11). Binding to processors is free: libraries bind their threads, which a filter can't tell from other
+processes, and all that it does to others is to slow them for a while (see `_processors`).
 
 The filter is a program for the kernel's classic packet filter machine (``man 2 seccomp``). It sees numbers only, and
 is inherited by all that the process starts. So "its own" is the caller (pid 0), and the first process of the trial,
@@ -42,15 +43,15 @@ class _Calls(NamedTuple):
     prlimit: int
     setpriority: int
     ioprio_set: int
-    by_pid: tuple[int, ...]  # sched_setparam, sched_setscheduler, sched_setaffinity, sched_setattr
+    by_pid: tuple[int, ...]  # sched_setparam, sched_setscheduler, sched_setattr
     mask: int = 0xFFFFFFFF  # of a call's number
 
 
 _X32 = ~0x40000000 & 0xFFFFFFFF  # x32 calls are x86-64 calls with a mark
-_X86_64 = _Calls(0xC000003E, 302, 141, 251, (142, 144, 203, 314), mask=_X32)
-_I386 = _Calls(0x40000003, 340, 97, 289, (154, 156, 241, 351))
-_AARCH64 = _Calls(0xC00000B7, 261, 140, 30, (118, 119, 122, 274))
-_ARM = _Calls(0x40000028, 369, 97, 314, (154, 156, 241, 380))
+_X86_64 = _Calls(0xC000003E, 302, 141, 251, (142, 144, 314), mask=_X32)
+_I386 = _Calls(0x40000003, 340, 97, 289, (154, 156, 351))
+_AARCH64 = _Calls(0xC00000B7, 261, 140, 30, (118, 119, 274))
+_ARM = _Calls(0x40000028, 369, 97, 314, (154, 156, 380))
 
 
 class _Machine(NamedTuple):
@@ -184,7 +185,7 @@ def filter_available() -> bool:
 
 
 def keep_to_itself() -> None:
-    """Refuse this process, the first of a trial, and all that it starts to set limits or scheduling of others.
+    """Refuse this process, the first of a trial, and all that it starts to set limits or priorities of others.
 
     EPERM is what they get. No program that they start can gain privileges from then on. Raises OSError when the kernel
     takes no filter although it said so.

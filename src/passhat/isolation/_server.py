@@ -92,7 +92,9 @@ class Server:
     def _surround(self, snapshot: Snapshot) -> None:
         config = self._config
         overlay = _changes(self._before, dict(os.environ), set(config.sentinels))
-        self._surroundings = _child.Surroundings(snapshot, self._kinds, overlay, _user_processes(config.slots))
+        self._surroundings = _child.Surroundings(
+            snapshot, self._kinds, overlay, _user_processes(config.slots), processors=config.processors
+        )
 
     def _wait_for_supervisors(self) -> None:
         """Until those that have been told to leave have done so."""

@@ -23,6 +23,7 @@ import msgspec
 from passhat.isolation import _child, _entry
 from passhat.isolation._contract import JobOrder
 from passhat.isolation._launching import Begun, Ends, Launcher, pipes
+from passhat.isolation._processors import take_processors
 from passhat.isolation._tree import SubreaperTree
 
 _TAKEN = b"\1"
@@ -119,6 +120,7 @@ class Forking(Launcher):
         self._last: Spare | None = None
 
     def __call__(self, order: bytes, place: str) -> Begun:
+        take_processors(self._surroundings.processors)
         self._forget_last()
         spare, self._spare = self._spare, None
         self._last = spare = spare or Spare(self._surroundings, None, place)

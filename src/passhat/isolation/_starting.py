@@ -24,6 +24,7 @@ from passhat.isolation._contract import Ended, Job, ProcessLimits
 from passhat.isolation._environ import MARKER
 from passhat.isolation._fork_server import ServerProcess
 from passhat.isolation._probe import Probe
+from passhat.isolation._processors import processors
 from passhat.isolation._slot import Slot
 from passhat.isolation._snapshot import ModuleKinds
 from passhat.isolation._spec import ImportFailed, ServerReport, ServerSpec
@@ -183,6 +184,10 @@ class Start:
         return {name: f"passhat-sentinel-{secrets.token_hex(8)}" for name in self._spec.sentinels}
 
     @cached_property
+    def _processors(self) -> tuple[int, ...]:
+        return processors()  # once: a server that is started again is not to inherit what a trial may have done
+
+    @cached_property
     def _since(self) -> int:
         return self._spec.since or time.time_ns()
 
@@ -216,6 +221,7 @@ class Start:
             suspect=seen is not None and seen.suspect,
             sentinels=self._sentinels,
             slots=self._spec.slots,
+            processors=self._processors,
             scratch=self._scratch,
             import_seconds=min(self._spec.import_seconds, 60.0) if fork else self._spec.import_seconds,
         )

@@ -22,6 +22,7 @@ from passhat.isolation._environ import make_place
 from passhat.isolation._frames import Kind
 from passhat.isolation._launching import Begun, Launcher, pipes
 from passhat.isolation._owner import Owner
+from passhat.isolation._processors import take_processors
 from passhat.isolation._removal import remove_tree
 from passhat.isolation._running_job import RunningJob, Tree
 from passhat.isolation._tree import drain
@@ -137,6 +138,7 @@ class Spawning(Launcher):
         self._sealed = _fresh.sealed_file(surroundings.snapshot.dump())
 
     def __call__(self, order: bytes, place: str) -> Begun:
+        take_processors(self._surroundings.processors)
         token = secrets.token_bytes(8)
         given = msgspec.json.decode(order, type=JobOrder).placed(place)
         return self._begin(msgspec.structs.replace(given, token=token))

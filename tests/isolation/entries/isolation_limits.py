@@ -10,6 +10,7 @@ import resource
 import struct
 import subprocess
 import sys
+import threading
 from collections.abc import Callable
 from typing import Any
 
@@ -56,7 +57,6 @@ def _advise(pid: int) -> None:
 
 WAYS: dict[str, Callable[[int], Any]] = {
     "limit": lambda pid: resource.prlimit(pid, resource.RLIMIT_NOFILE, resource.prlimit(pid, resource.RLIMIT_NOFILE)),
-    "affinity": lambda pid: os.sched_setaffinity(pid, os.sched_getaffinity(pid)),
     "scheduler": lambda pid: os.sched_setscheduler(pid, os.sched_getscheduler(pid), os.sched_getparam(pid)),
     "parameters": lambda pid: os.sched_setparam(pid, os.sched_getparam(pid)),
     "attributes": _sched_attr,
@@ -91,6 +91,29 @@ def sets_from_below(payload: Any, channel: Channel) -> Any:
 
 def reads(payload: Any, channel: Channel) -> Any:
     return [list(resource.prlimit(payload, resource.RLIMIT_NOFILE)), len(os.sched_getaffinity(payload)) > 0]
+
+
+def binds(payload: Any, channel: Channel) -> Any:
+    """Bind each thread of these processes to one processor; how many it had, and how many threads were bound."""
+    had, bound = os.sched_getaffinity(0), 0
+    for pid in [*payload, os.getpid()]:
+        for thread in map(int, os.listdir(f"/proc/{pid}/task")):
+            os.sched_setaffinity(thread, {min(had)})
+            bound += os.sched_getaffinity(thread) == {min(had)}
+    return len(had), bound
+
+
+def binds_its_threads(payload: Any, channel: Channel) -> Any:
+    """What each of three threads may run on, bound by its own number to the lowest processor there is, from outside."""
+    lowest, bound, over = min(os.sched_getaffinity(0)), [], threading.Event()
+    threads = [threading.Thread(target=over.wait) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+        assert thread.native_id is not None
+        os.sched_setaffinity(thread.native_id, {lowest})
+        bound.append(os.sched_getaffinity(thread.native_id) == {lowest})
+    over.set()
+    return bound
 
 
 def all_of_a_user(payload: Any, channel: Channel) -> Any:
