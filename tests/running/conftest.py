@@ -18,8 +18,8 @@ from passhat import Suite, Task, Trial
 from passhat.facts import TrialRecord
 from passhat.gateway import Gateway
 from passhat.running import Entrance, Run
-from passhat.running._models import led_to
 from passhat.suite import discover
+from passhat.trial import led_to
 
 
 @pytest.fixture(scope="session")

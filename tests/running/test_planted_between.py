@@ -20,9 +20,9 @@ from passhat.reporting import render_regraded
 from passhat.reporting._conclusions import next_commands
 from passhat.running import Entrance, ResumeRefused, Run, resume
 from passhat.running._changed_code import changed_at, found_files
-from passhat.running._models import led_to
 from passhat.suite import Suite, discover
 from passhat.summary import summarize
+from passhat.trial import led_to
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="there is no process isolation")
 

@@ -14,9 +14,9 @@ from passhat import Status, Suite, Task, Trial
 from passhat.facts import TrialRecord, Usage
 from passhat.gateway import Gateway, Script, UpstreamError
 from passhat.running import Run, entrance
-from passhat.running._models import choose_model, led_to, secrets_of
+from passhat.running._models import choose_model, secrets_of
 from passhat.scripting import reply, say
-from passhat.trial import ModelAccess
+from passhat.trial import ModelAccess, led_to
 
 RunHere = Callable[..., Run]
 Only = Callable[..., TrialRecord]

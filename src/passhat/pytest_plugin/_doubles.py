@@ -11,12 +11,12 @@ import pytest
 
 from passhat.facts import ModelCall, ModelSource, NotJSON, Transcript, as_json, derive_seed
 from passhat.pytest_plugin._asking import mark_of, mode_of
-from passhat.pytest_plugin._environment import for_subprocess, gateway_of, point_at
+from passhat.pytest_plugin._environment import for_subprocess, gateway_of
 from passhat.pytest_plugin._keys import ENVIRONMENT, EVIDENCE, FAILED, TRIAL
 from passhat.pytest_plugin._parts import WrongTest
 from passhat.pytest_plugin._refusing import Refusing
 from passhat.pytest_plugin._routing import routing_of
-from passhat.trial import Recorder, Trial, Workspace, recorder_here
+from passhat.trial import Recorder, Trial, Workspace, client_variables, recorder_here
 
 if TYPE_CHECKING:
     from passhat.gateway import Request, Script, Session
@@ -232,7 +232,11 @@ def _running(request: pytest.FixtureRequest, workspace: Path, patch: pytest.Monk
     token = recorder_here.set(trial.recorder)
     try:
         if ENVIRONMENT not in request.config.stash:
-            point_at(patch, trial.session.access)
+            for name, value in client_variables(trial.session.access).items():  # undone in turn with the test's own
+                if value is None:
+                    patch.delenv(name, raising=False)
+                else:
+                    patch.setenv(name, value)
         yield trial
     finally:
         recorder_here.reset(token)

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import MutableMapping
+from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
 import pytest
 
 from passhat.pytest_plugin._keys import ENVIRONMENT, GATEWAY, HOST
-from passhat.trial import CLEARED, ModelAccess
+from passhat.trial import ModelAccess, client_variables, led_to
 
 if TYPE_CHECKING:
     from passhat.gateway import Gateway
@@ -74,21 +75,7 @@ def lead_clients(config: pytest.Config) -> None:
     host_environment(config)
     gateway = gateway_of(config)
     access = ModelAccess(gateway.base_url, gateway.process_key)
-    patch = pytest.MonkeyPatch()
-    point_at(patch, access)
+    led = ExitStack()
+    led.enter_context(led_to(access))
     config.stash[ENVIRONMENT] = access
-    config.add_cleanup(patch.undo)
-
-
-def point_at(patch: pytest.MonkeyPatch, access: ModelAccess) -> None:
-    """Set and unset, together, all the variables that clients read."""
-    for name, value in client_variables(access).items():
-        if value is None:
-            patch.delenv(name, raising=False)
-        else:
-            patch.setenv(name, value)
-
-
-def client_variables(access: ModelAccess) -> dict[str, str | None]:
-    """All the variables that clients read, those to unset as None."""
-    return {**dict.fromkeys(CLEARED), **access.environ()}
+    config.add_cleanup(led.close)

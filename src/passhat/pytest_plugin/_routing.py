@@ -12,11 +12,12 @@ import pytest
 from passhat.facts import Limits
 from passhat.pytest_plugin._asking import may_spend, mode_of_judges
 from passhat.pytest_plugin._births import COVERED, JUDGE, whose_thread
-from passhat.pytest_plugin._environment import gateway_of, host_environment, point_at
+from passhat.pytest_plugin._environment import gateway_of, host_environment
 from passhat.pytest_plugin._guard import ASTRAY, LEFT_BEHIND, UNLED, Guard
 from passhat.pytest_plugin._keys import ENVIRONMENT, EVIDENCE, FAILED, ROUTING
 from passhat.pytest_plugin._refusing import OUTSIDE, OWN_KEY, Refusing
 from passhat.pytest_plugin._transcripts import Transcripts
+from passhat.trial import led_to
 
 if TYPE_CHECKING:
     from passhat.gateway import Session
@@ -158,14 +159,12 @@ class Routing:
         """While inside, clients of this thread, and of those that it starts, never reach the model under test."""
         with self._lock:
             judges = self._opened(mode_of_judges(self._config), "a judge's own client")
-        patch = pytest.MonkeyPatch()
-        point_at(patch, judges.access)
-        self._judging, self._of_judges = threading.current_thread(), judges
-        try:
-            yield
-        finally:
-            self._judging = self._of_judges = None
-            patch.undo()
+        with led_to(judges.access):
+            self._judging, self._of_judges = threading.current_thread(), judges
+            try:
+                yield
+            finally:
+                self._judging = self._of_judges = None
 
     def _evidence(self, item: pytest.Item) -> PytestTrial:
         if EVIDENCE not in item.stash:

@@ -6,10 +6,10 @@ import os
 
 import pytest
 
-from passhat.pytest_plugin._environment import client_variables, gateway_of, host_environment, put
+from passhat.pytest_plugin._environment import gateway_of, host_environment, put
 from passhat.pytest_plugin._keys import ENVIRONMENT
 from passhat.pytest_plugin._routing import routing_of
-from passhat.trial import ModelAccess
+from passhat.trial import ModelAccess, client_variables
 
 
 class Variables:

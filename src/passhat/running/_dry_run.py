@@ -9,9 +9,8 @@ import msgspec
 
 from passhat.facts import Manifest
 from passhat.running._asked import Asked, Options
-from passhat.running._models import led_to
 from passhat.running._setup import Setup, everything
-from passhat.trial import ModelAccess
+from passhat.trial import ModelAccess, led_to
 
 if TYPE_CHECKING:
     from passhat.suite import Suite

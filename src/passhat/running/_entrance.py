@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from passhat.isolation._descriptors import more_descriptors
-from passhat.running._models import is_secret, led_to
+from passhat.running._models import is_secret
 from passhat.running._own_block import hide_in_own_block
-from passhat.trial import ModelAccess
+from passhat.trial import ModelAccess, led_to
 
 if TYPE_CHECKING:
     from passhat.gateway import Gateway

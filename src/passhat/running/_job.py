@@ -12,13 +12,12 @@ from passhat.facts import Attempt
 from passhat.running._data_files import DataFiles
 from passhat.running._grading_again import GradingAgain
 from passhat.running._measuring import Measuring, changes
-from passhat.running._models import led_to
 from passhat.running._progress import Board
 from passhat.running._runner import Rules, Runner
 from passhat.running._seen import Seen
 from passhat.running._stopping import Stopping
 from passhat.running._working_folder import same_folder_after
-from passhat.trial import ModelAccess
+from passhat.trial import ModelAccess, led_to
 
 if TYPE_CHECKING:
     from passhat.gateway import Gateway

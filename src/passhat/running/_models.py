@@ -1,11 +1,9 @@
-"""Which model answers a run, and leading user code to the gateway instead of to a provider."""
+"""Which model answers a run."""
 
 from __future__ import annotations
 
-import os
 import re
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -14,7 +12,6 @@ import msgspec
 from passhat.facts import NO_MODEL, ModelSource
 from passhat.running._errors import RunError
 from passhat.running._selecting import default_model, whole_model
-from passhat.trial import CLEARED, ModelAccess
 
 if TYPE_CHECKING:
     from passhat.suite import Suite
@@ -115,25 +112,3 @@ def secrets_of(environ: Mapping[str, str]) -> tuple[str, ...]:
 def is_secret(name: str) -> bool:
     """Whether a variable of this name looks like a key."""
     return _SECRET.search(name.upper()) is not None
-
-
-@contextmanager
-def led_to(access: ModelAccess) -> Iterator[None]:
-    """While inside, the usual clients of this process are led to the gateway by its environment.
-
-    All the variables that clients read are set or removed together, so that a client made at import time neither
-    raises nor reaches a provider. What was there before is put back.
-    """
-    before = dict(os.environ)
-    new = access.environ()
-    os.environ.update(new)
-    for name in CLEARED:
-        os.environ.pop(name, None)
-    try:
-        yield
-    finally:
-        for name in (*new, *CLEARED):
-            if name in before:
-                os.environ[name] = before[name]
-            else:
-                os.environ.pop(name, None)

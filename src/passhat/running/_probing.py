@@ -17,12 +17,11 @@ from passhat.running._entrance import Entrance
 from passhat.running._errors import RunError
 from passhat.running._executor import Executor, Stored
 from passhat.running._in_order import in_order
-from passhat.running._models import led_to
 from passhat.running._plan import PlannedTrial
 from passhat.running._setup import Setup, everything
 from passhat.running._silence import nobody
 from passhat.running._stored import StoredTrials, why_not_the_same
-from passhat.trial import ModelAccess
+from passhat.trial import ModelAccess, led_to
 
 if TYPE_CHECKING:
     from passhat.records import RunReader

@@ -19,7 +19,6 @@ from passhat.running._entrance import Entrance
 from passhat.running._errors import RegradeInterrupted, RunError
 from passhat.running._in_order import in_order
 from passhat.running._measuring import measured_again
-from passhat.running._models import led_to
 from passhat.running._progress import Board, Progress
 from passhat.running._regraded import Changes, Regraded, grader_words, rates_of
 from passhat.running._setup import Setup, everything
@@ -27,7 +26,7 @@ from passhat.running._silence import nobody
 from passhat.running._stored import GradedAgain, StoredTrials, is_regradable
 from passhat.running._verdict import judge
 from passhat.running._working_folder import same_folder_after
-from passhat.trial import ModelAccess
+from passhat.trial import ModelAccess, led_to
 
 if TYPE_CHECKING:
     from passhat.gateway import Gateway

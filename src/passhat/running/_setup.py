@@ -25,14 +25,14 @@ from passhat.running._judges import Judges, check_calls, choose_judges
 from passhat.running._looking import Looking, draw_batches
 from passhat.running._manifest import describe_run
 from passhat.running._measuring import measuring_of
-from passhat.running._models import Model, Tape, choose_model, led_to, secrets_of
+from passhat.running._models import Model, Tape, choose_model, secrets_of
 from passhat.running._plan import Layout, Order, plan
 from passhat.running._progress import Board
 from passhat.running._runner import Rules
 from passhat.running._seen import Seen
 from passhat.running._silence import silent_judges
 from passhat.running._stopping import GateStopping, Stopping, check_stopping
-from passhat.trial import ModelAccess
+from passhat.trial import ModelAccess, led_to
 
 if TYPE_CHECKING:
     from passhat.gateway import Gateway

@@ -7,6 +7,7 @@ from passhat.trial._current import recorder_here, tool
 from passhat.trial._environment import open_environment
 from passhat.trial._finished import FinishedTrial
 from passhat.trial._judge import JudgeModel
+from passhat.trial._led import client_variables, led_to
 from passhat.trial._live import CLEARED, ModelAccess, Trial, TrialCancelled
 from passhat.trial._recorder import Recorder, ToolInProgress
 from passhat.trial._services import ServiceAddress, service_variables
@@ -24,7 +25,9 @@ __all__ = [
     "TrialCancelled",
     "Workspace",
     "WorkspaceError",
+    "client_variables",
     "copy_tree",
+    "led_to",
     "open_environment",
     "recorder_here",
     "service_variables",
