@@ -89,8 +89,8 @@ def ends(run: Run) -> dict[str, TrialRecord]:
 
 def test_no_garbage_is_tried_again_or_missing(run: Run, ends: dict[str, TrialRecord]) -> None:
     assert {task: record.attempts for task, record in ends.items() if record.attempts} == {}
-    # what can make a trial missing is the same user's power over its supervisor, and what a simulated user may say
-    assert {task for task, record in ends.items() if record.passed is None} <= {"done_simulator", "limits_its_parent"}
+    # what can make a trial missing is the same user's power over its supervisor, and nothing that is said
+    assert {task for task, record in ends.items() if record.passed is None} <= {"limits_its_parent"}
     tries = (run.path.parent.parent.parent / "tries").read_text().split()
     assert sorted(tries) == sorted(ends)
     assert [task for task, record in ends.items() if record.passed] == ["comes_after"]
@@ -104,6 +104,7 @@ def test_no_garbage_is_tried_again_or_missing(run: Run, ends: dict[str, TrialRec
         ("error_of_a_kind", Status.AGENT_ERROR),
         ("error_of_ours", Status.AGENT_ERROR),
         ("bad_events", Status.COMPLETED),
+        ("done_simulator", Status.AGENT_ERROR),
         ("done_prepare", Status.AGENT_ERROR),
         ("raises", Status.AGENT_ERROR),
     ],
@@ -208,8 +209,12 @@ USERS = """
     def plain(trial):
         raise SimulatorError("so the agent says")
 
+    def declared(trial):
+        return wrapped(trial)
+
+    declared.simulates_a_user = True
     agents = {"user": Conversation(lambda trial, message: "hi", user=fails), "reply": Conversation(replies, ["a"]),
-              "wrapped": wrapped, "plain": plain}
+              "wrapped": wrapped, "declared": declared, "plain": plain}
     suite = Suite("users", tasks=[Task("t", input="hello")], agents=agents, graders=[lambda trial: True])
 """
 
@@ -220,9 +225,47 @@ def test_a_simulator_error_is_believed_of_a_simulated_user_only(run_file: Callab
     assert {arm: (record.status, len(record.attempts)) for arm, record in ends.items()} == {
         "user": (Status.SIMULATOR_ERROR, 2),
         "reply": (Status.AGENT_ERROR, 0),
-        "wrapped": (Status.SIMULATOR_ERROR, 0),
+        "wrapped": (Status.AGENT_ERROR, 0),
+        "declared": (Status.SIMULATOR_ERROR, 2),
         "plain": (Status.AGENT_ERROR, 0),
     }
+
+
+ABSENT = """
+    from passhat import Suite, Task
+    from passhat.agents import AgentUnavailable, Command, Http
+
+    class Lies(Command):
+        def __call__(self, trial):
+            raise AgentUnavailable("so it says")
+
+    def says_so(trial):
+        raise AgentUnavailable("so it says")
+
+    def asks(trial):
+        return Http("http://127.0.0.1:1/")(trial)
+
+    leaves = Http("http://127.0.0.1:{port}/", server=["sh", "-c", "exit 3"])
+    agents = {"no program": Command(["no-such-program-here"]), "no folder": Command(["sh"], cwd="{here}/nowhere"),
+              "no server": Http("http://127.0.0.1:{port}/", server=["no-such-program-here"]),
+              "elsewhere": Http("http://127.0.0.1:1/"), "no line": Command(["echo", "{input}"]),
+              "in its workspace": Command(["./agent"]), "leaves": leaves, "lies": Lies(["sh"]), "says so": says_so,
+              "asks": asks}
+    suite = Suite("absent", tasks=[Task("t", input="a\\0b")], agents=agents, graders=[lambda trial: True])
+"""
+
+
+@pytest.mark.parametrize("isolation", ["process", "inline"])
+def test_that_an_agent_is_not_there_is_believed_where_it_can_be_seen_from_outside(
+    run_file: Callable[..., Run], isolation: str
+) -> None:
+    ends = {record.arm: record for record in run_file(ABSENT, isolation=isolation).trials()}
+    missing = {arm for arm, record in ends.items() if record.status is Status.ENVIRONMENT_ERROR}
+    assert missing == {"no program", "no folder", "no server", "elsewhere", "no line"}
+    failed = {arm: record.error for arm, record in ends.items() if arm not in missing}
+    assert {ends[arm].status for arm in failed} == {Status.AGENT_ERROR}
+    assert {error.kind for error in failed.values() if error is not None} == {"raised"}
+    assert "nobody answers at" in str(failed["asks"])
 
 
 KEYS = """

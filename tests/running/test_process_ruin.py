@@ -142,7 +142,7 @@ def ends(run: Run) -> dict[str, TrialRecord]:
         ("sparse", Status.COMPLETED, True, ""),
         ("torn", Status.COMPLETED, False, ""),
         ("closes_and_sleeps", Status.COMPLETED, False, ""),
-        ("unavailable", Status.ENVIRONMENT_ERROR, None, "so it says"),
+        ("unavailable", Status.AGENT_ERROR, False, "so it says"),
         ("sits_beside", Status.COMPLETED, True, ""),
     ],
 )

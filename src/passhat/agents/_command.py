@@ -7,6 +7,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path, PurePosixPath
 from typing import Any
 
+from passhat.agents._absent import input_untellable, program_absent, search_path
 from passhat.agents._collect import collect
 from passhat.agents._errors import AdapterError, CommandFailed
 from passhat.agents._outputs import Finished, Output, checked_output, excerpt, output_of
@@ -99,6 +100,13 @@ class Command:
         if self._failed(done):
             raise CommandFailed(f"{self.__name__} {_ending(done.exit_code)}{_last_words(done)}", done.exit_code)
         return output_of(done, self._output)
+
+    def absent(self, task_input: Any, variables: Mapping[str, str]) -> bool:
+        """Whether it can't be started, as a runner sees it. ``variables`` are those of all trials."""
+        path = search_path(variables, self._env)
+        return program_absent(self.args, here=self.here, cwd=self._cwd, path=path) or (
+            input_untellable(self.args, task_input)
+        )
 
     def _run(self, trial: Trial, folder: Path) -> Finished:
         places = {"here": str(self.here), "workspace": str(trial.workspace), "input": as_text(trial.input)}

@@ -59,8 +59,9 @@ class Conversation:
     The conversation ends when the user ends it, when ``stop(trial, reply)`` is true, or after ``turns`` messages of
     the user. The output is the agent's last reply, or ``output(dialogue)``; everything said is in the transcript, see
     `dialogue`. A user that breaks its role, or ends while the agent waits for its answer (see `stopped_early`), raises
-    `SimulatorError`: the trial is then a *simulator_error*, which runs again where this object is the suite's agent,
-    and not where a function of yours calls it. ``done(trial)`` says whether what the task asks for is
+    `SimulatorError`: the trial is then a *simulator_error*, which runs again. That is believed where this object is the
+    suite's agent; a function of yours that calls one says so by an attribute, ``agent.simulates_a_user = True``, or has
+    failed like with any other exception. ``done(trial)`` says whether what the task asks for is
     there, so that the user may end; a `ModelUser` has its own.
 
     >>> from passhat import evaluate

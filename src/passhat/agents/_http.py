@@ -9,6 +9,7 @@ from pathlib import PurePosixPath
 from typing import Any
 from urllib.parse import urljoin, urlsplit
 
+from passhat.agents._absent import program_absent, search_path
 from passhat.agents._command import task_input
 from passhat.agents._errors import AdapterError, HttpFailed
 from passhat.agents._exchange import Answer, Exchange, NoAnswer, NoConnection, checked_url
@@ -117,6 +118,12 @@ class Http:
             return self._result(self._ask(trial, self.url, self._remote_headers(trial)))
         with free_port() as port:
             return self._result(self._ask_own(trial, self._server, port))
+
+    def absent(self, task_input: Any, variables: Mapping[str, str]) -> bool:
+        """Whether it may not be there, as a runner sees it: an agent elsewhere, or a server that can't be started."""
+        if self._server is None:
+            return True
+        return program_absent(self._server, here=self.here, cwd=None, path=search_path(variables, self._env))
 
     def _ask_own(self, trial: Trial, server: Sequence[str], port: int) -> Answer:
         """Ask a server of this trial's own, started now."""

@@ -16,14 +16,18 @@ class PasshatError(Exception):
 
 
 class AgentUnavailable(PasshatError):
-    """The agent isn't there to be tested: no such program, nobody listens. The trial ends as *environment_error*."""
+    """The agent isn't there to be tested: no such program, nobody listens. The trial ends as *environment_error*.
+
+    That is believed of an adapter of `passhat.agents`, where it can be seen from outside the trial. An agent that
+    raises it by itself has failed, as with any other exception.
+    """
 
 
 class SimulatorError(PasshatError):
     """The simulated user broke its role, so the trial says nothing about the agent. It ends as *simulator_error*.
 
-    That is believed of the user of a `passhat.agents.Conversation`, which sets ``of_a_user``. An agent that raises it
-    by itself has failed, as with any other exception.
+    That is believed of the user of a `passhat.agents.Conversation`, which sets ``of_a_user``, where the suite's agent
+    is one (or says ``simulates_a_user``). An agent that raises it by itself has failed, as with any other exception.
     """
 
     of_a_user = False

@@ -20,7 +20,7 @@ from passhat.running._grading import FinalState
 from passhat.running._output import TooLarge, checked_output
 from passhat.running._plan import PlannedTrial
 from passhat.running._session import limit_reached, model_that_answered, open_session, session_notes
-from passhat.running._verdict import is_graded, may_run_again, status_of
+from passhat.running._verdict import believed, is_graded, may_run_again, status_of
 from passhat.running._workspaces import Unfit, seal, snapshot
 from passhat.trial import Recorder, Trial, Workspace, open_environment, recorder_here, service_variables
 
@@ -115,7 +115,8 @@ class InlineTrial:
             self.stuck = not self.asynchronous
             return None, ErrorInfo("timeout", late.words, "DeadlinePassed"), None
         except Raised as raised:
-            return None, None, error_info("raised", raised.error)
+            said = error_info("raised", raised.error)
+            return None, None, believed(said, self.agent, self.planned.task.input, self.world.variables)
         finally:
             self.seconds = self.recorder.now()
 

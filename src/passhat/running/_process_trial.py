@@ -37,7 +37,7 @@ from passhat.running._process_orders import (
 )
 from passhat.running._process_place import TrialFolder, sealed
 from passhat.running._session import limit_reached, model_that_answered, open_session, session_notes
-from passhat.running._verdict import is_graded, may_run_again, status_of
+from passhat.running._verdict import believed, is_graded, may_run_again, status_of
 from passhat.running._workspaces import Unfit
 from passhat.trial import CLEARED, Recorder, service_variables
 
@@ -276,8 +276,12 @@ class ProcessTrial:
             passed = DeadlinePassed(self.world.limits.seconds or 0.0)
             return ErrorInfo("timeout", passed.words, "DeadlinePassed"), None
         if self.done is not None and (ended.kind == "returned" or ended.phase == "close"):
-            return None, said(self.done.error)
+            return None, self._believed(self.done.error)
         return None, ended.error or ErrorInfo("exited", "its process ended before the agent returned")
+
+    def _believed(self, error: ErrorInfo | None) -> ErrorInfo | None:
+        agent = self.world.agents.get(self.planned.arm)
+        return believed(said(error), agent, self.planned.task.input, lambda: self.variables)
 
     def _limit(self, ended: Ended) -> ErrorInfo | None:
         """The limit that was reached: what the gateway saw, then what isolation saw, then the size of the output."""

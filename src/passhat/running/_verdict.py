@@ -2,12 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import msgspec
 
 from passhat.facts import RULES, Counts, ErrorInfo, Grade, Grading, Status, decide
 from passhat.facts._grades import Verdict
 
 _NOT_THE_AGENT = {"simulator": Status.SIMULATOR_ERROR, "environment": Status.ENVIRONMENT_ERROR}
+
+
+def believed(
+    error: ErrorInfo | None, agent: object, task_input: Any, variables: Callable[[], Mapping[str, str]]
+) -> ErrorInfo | None:
+    """What the agent's process says went wrong, with blame of others only where the suite gives reason to believe it.
+
+    A failed trial must not be missing because its agent says so. That a simulated user broke its role is believed of an
+    agent that is made to have one (``simulates_a_user``, as `passhat.agents.Conversation`); that the agent isn't there,
+    of one that can't be reached or started as seen from here, outside its process (``absent``, as of the adapters).
+
+    >>> believed(ErrorInfo("simulator", "it says"), print, None, dict)
+    ErrorInfo(kind='raised', message='it says', type='', traceback='')
+    """
+    if error is None or error.kind not in _NOT_THE_AGENT:
+        return error
+    if error.kind == "simulator":
+        true = getattr(agent, "simulates_a_user", False) is True
+    else:
+        absent = getattr(agent, "absent", None)
+        try:
+            true = callable(absent) and absent(task_input, variables()) is True
+        except Exception:  # an agent of the user's with an attribute of that name
+            true = False
+    return error if true else msgspec.structs.replace(error, kind="raised")
 
 
 def is_graded(status: Status) -> bool:
