@@ -146,7 +146,32 @@ def test_a_name_of_one_of_the_tools_will_do() -> None:
 
 
 @pytest.mark.parametrize("check", VACUOUS.values(), ids=VACUOUS)
-def test_without_a_schema_a_pass_says_that_no_call_had_the_name(check: Any) -> None:
-    found = ask(check, talk(None, CALLED, {"note": "x"}))
-    assert (found.passed, found.reason) == (True, "no call of refund had 'amuont' (they had: amount, note, order)")
-    assert ask(check, talk(None)).reason == ""
+@pytest.mark.parametrize("schema", [None, {"type": "object"}, "no schema", {**CLOSED, "additionalProperties": True}])
+def test_a_name_that_neither_a_schema_nor_a_call_has_is_unknown(check: Any, schema: Any) -> None:
+    found = ask(check, talk(schema, CALLED, {"note": "x"}))
+    assert (found.passed, found.error) == (None, None)
+    assert found.reason == (
+        "no call of refund had 'amuont' (they had: amount, note, order), and no request tells whether there is one of "
+        "that name; correct it, or say unoffered_ok=True"
+    )
+    assert ask(not_(check), talk(schema, CALLED)).passed is None
+    uncalled = ask(check, talk(schema))
+    assert (uncalled.passed, uncalled.reason) == (True, "")  # whatever was meant, no call had it
+
+
+def test_a_pass_for_want_of_an_argument_says_so_where_the_name_is_right() -> None:
+    open_ = {**CLOSED, "additionalProperties": True}
+    for found in (
+        ask(trace.never("refund", arguments={"extra": 1}), talk(open_, CALLED)),
+        ask(trace.never("refund", arguments={"extra": 1}, unoffered_ok=True), talk(None, CALLED)),
+    ):
+        assert (found.passed, found.reason) == (True, "no call of refund had 'extra' (they had: amount, order)")
+
+
+@pytest.mark.parametrize("check", [*VACUOUS.values(), *AWAITED.values()], ids=[*VACUOUS, *AWAITED])
+@pytest.mark.parametrize(
+    "schema", [{"type": "object", "properties": {}}, {"type": "object", "additionalProperties": False}]
+)
+def test_a_tool_that_takes_no_arguments_has_none_of_any_name(check: Any, schema: Any) -> None:
+    found = ask(check, talk(schema, {}))
+    assert (found.passed, "no request offered it (offered: none)" in str(found.error)) == (None, True), found

@@ -120,7 +120,8 @@ def test_a_call_that_wasnt_made_says_what_was(support: Any) -> None:
         trace.called("issue_refund", {"amount": 5}), support
     )
     assert "called instead: turn 1: verify_customer(name='Ann')" in reason(trace.called("delete_customer"), support)
-    assert "no request offered a tool of that name" in reason(trace.called("isue_refund"), support)
+    absent = trace.called("isue_refund", unoffered_ok=True)
+    assert "no request offered a tool of that name" in reason(absent, support)
 
 
 def test_messages_stay_short_whatever_the_arguments_are(talk: Any) -> None:
@@ -180,7 +181,7 @@ def test_an_allow_list_with_a_name_that_no_request_offered_is_an_error_not_a_pas
     assert (grade.passed, "unknown tool 'refnd'" in str(grade.error)) == (None, True)
     assert verdict(trace.only("lookup", "refnd", unoffered_ok=True), talk) is True
     talk.model("", "refund")
-    assert verdict(trace.only("lookup", "refnd"), talk) is False
+    assert verdict(trace.only("lookup", "refnd", unoffered_ok=True), talk) is False
 
 
 def test_a_list_of_no_calls_that_allows_any_is_refused(support: Any) -> None:
@@ -341,7 +342,7 @@ def test_wanted_calls_that_are_missing_or_too_many_are_told_with_partial_credit(
     grade = run_grader(trace.calls(["verify_customer"], extras=False), support.trial())
     assert "unexpected turn 2: get_order(id='A1')" in grade.reason
     assert grade.score == 0.0
-    talk_less = run_grader(trace.calls(["a"], ordered=True), support.trial())
+    talk_less = run_grader(trace.calls(["a"], ordered=True, unoffered_ok=True), support.trial())
     assert "missing a (in this order)" in talk_less.reason
 
 

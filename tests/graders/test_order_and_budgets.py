@@ -91,7 +91,8 @@ def test_nothing_to_precede_passes_unless_a_name_was_never_offered(desk: Any) ->
 
 def test_a_missing_first_that_was_never_offered_is_told_so(desk: Any) -> None:
     desk.model("", "refund").results("ok").model("done")
-    assert reason(trace.before("verfy", "refund"), desk).endswith("it was never called and never offered")
+    absent = trace.before("verfy", "refund", unoffered_ok=True)
+    assert reason(absent, desk).endswith("it was never called and never offered")
     assert reason(BEFORE, desk).endswith("it was never called")
     assert verdict(BEFORE, desk.cut()) is None
 

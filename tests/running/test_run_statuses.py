@@ -14,7 +14,7 @@ import pytest
 
 from passhat import Grade, Limits, Status, Suite, Task, Trial
 from passhat.facts import TrialRecord
-from passhat.graders import exact, grader
+from passhat.graders import exact, grader, not_, trace
 from passhat.running import Run
 from passhat.scripting import fail, say
 
@@ -137,6 +137,18 @@ def test_a_grader_that_returns_no_verdict_is_a_grader_error(
     record = only_trial(answers, graders=[lambda trial: returned()])
     assert (record.status, record.passed) == (Status.GRADER_ERROR, None)
     assert words in str(record.grades[0].error)
+
+
+def test_a_check_that_names_no_tool_on_offer_is_missing_whatever_is_made_of_it(
+    only_trial: Only, ask: Callable[..., str]
+) -> None:
+    tools = [{"type": "function", "function": {"name": "refund", "parameters": {"type": "object"}}}]
+    for check in (trace.called("refnd"), not_(trace.called("refnd")), not_(trace.before("refnd", "refund"))):
+        record = only_trial(lambda trial: ask(trial, tools=tools), graders=[check], script=[say("no")])
+        assert (record.status, record.passed) == (Status.GRADER_ERROR, None)
+        assert "unknown tool 'refnd'" in str(record.grades[0].error)
+    record = only_trial(lambda trial: ask(trial, tools=tools), graders=[trace.called("refund")], script=[say("no")])
+    assert record.passed is False
 
 
 def test_an_unknown_grade_leaves_the_trial_unresolved(only_trial: Only) -> None:

@@ -16,12 +16,13 @@ from passhat.graders.trace._evidence import (
     checked_evidence,
     checked_names,
     holds,
+    misspelt,
     several,
     told,
     unknown_tools,
     unoffered,
 )
-from passhat.graders.trace._keys import OR_SAY, misnamed, never_had
+from passhat.graders.trace._keys import OR_SAY, misnamed, never_had, no_such, untold
 
 
 class Called(TraceCheck):
@@ -36,12 +37,14 @@ class Called(TraceCheck):
         at_most: int | None,
         evidence: str,
         recorded: bool,
+        unoffered_ok: bool,
     ) -> None:
         (self.tool,) = checked_names([tool], "trace.called")
         self.arguments = arguments
         self.low, self.high = _bounds(times, at_least, at_most)
         self.evidence = checked_evidence(evidence)
         self.recorded = recorded
+        self.unoffered_ok = unoffered_ok
         self.name = f"called {tool}"
 
     def _judge(self, transcript: Transcript, trial: Any) -> Grade:
@@ -59,9 +62,10 @@ class Called(TraceCheck):
             return self.unknown(f"nothing tells whether it ran ({several(open_)}); record runs with @passhat.tool")
         if transcript.truncated:
             return self.unknown(f"not seen, but the transcript is cut ({transcript.truncated})")
-        wrong = None if alike else misnamed(transcript, [self.tool], self.arguments, self._label)
-        if wrong is not None:
-            return wrong
+        if not alike and not self.unoffered_ok:
+            wrong = no_such(transcript, self.tool, self.arguments, self._label)
+            if wrong is not None:
+                return wrong
         return self.failed(
             f"{self._wish()}, {self.evidence} {len(sure)} times{self._instead(transcript, named, alike)}"
         )
@@ -92,6 +96,7 @@ def called(
     at_most: int | None = None,
     evidence: Evidence = "requested",
     recorded: bool = False,
+    unoffered_ok: bool = False,
 ) -> Called:
     """The tool was called, with such arguments, at least once (or as often as is said).
 
@@ -101,13 +106,17 @@ def called(
     of which nothing tells whether they ran make it unknown, unless ``recorded=True`` says that the agent records every
     run.
 
+    A name that isn't among the tools that requests offered, and that no call had, is an error ("unknown tool"), as
+    ``not_(called(…))`` would pass whatever happens. Where a tool isn't always on offer, ``unoffered_ok=True`` makes its
+    absence a failure.
+
     >>> from passhat.facts import ToolRun, Transcript
     >>> from passhat.graders import trace
     >>> done = trace.as_requested(Transcript((ToolRun(1, 0, "issue_refund", {"order": "A1", "amount": 20}),)))
     >>> trace.called("issue_refund", {"order": "A1", "amount": lambda a: a <= 20}, times=1)(done).passed
     True
     """
-    return Called(tool, arguments, times, at_least, at_most, evidence, recorded)
+    return Called(tool, arguments, times, at_least, at_most, evidence, recorded, unoffered_ok)
 
 
 class Never(TraceCheck):
@@ -143,6 +152,9 @@ class Never(TraceCheck):
         wrong = misnamed(transcript, self.tools, self.arguments, self._label, OR_SAY)
         if wrong is not None and not self.unoffered_ok:
             return wrong
+        doubt = untold(transcript, self.tools, self.arguments)
+        if doubt and not self.unoffered_ok:
+            return self.unknown(doubt)
         return self.passed(transcript, absence=True, remark=never_had(transcript, self.tools, self.arguments))
 
 
@@ -161,8 +173,9 @@ def never(
     ``recorded=True`` says that the agent records every run. What ran without a request counts always.
 
     A name that no request offered is an error ("unknown tool"), as the check would pass whatever happens; say
-    ``unoffered_ok=True`` where that is meant. A transcript without any model call is unknown, unless
-    ``unseen_ok=True``.
+    ``unoffered_ok=True`` where that is meant. So is an argument's name that the tool's schema doesn't have; where no
+    schema tells, and calls of the tool never had it, the grade is unknown. A transcript without any model call is
+    unknown, unless ``unseen_ok=True``.
 
     >>> from passhat.facts import ToolRun, Transcript
     >>> from passhat.graders import trace
@@ -191,6 +204,9 @@ class Only(TraceCheck):
     def _judge(self, transcript: Transcript, trial: Any) -> Grade:
         others = [use for use in transcript.tool_calls if use.name not in self.tools]
         bad, open_ = happened(others, self.evidence, self.recorded)
+        wrong = None if self.unoffered_ok else misspelt(transcript, self.tools, self._label)
+        if bad and wrong is not None and len({use.name for use in bad}) <= len(unoffered(transcript, self.tools)):
+            return wrong  # the list may have meant them
         if bad:
             return self.failed(f"outside the allow-list ({', '.join(self.tools) or 'empty'}): {several(bad)}")
         if (grade := self.unseen(transcript)) is not None:
@@ -213,8 +229,9 @@ def only(
     """No tool outside this allow-list was called; an empty list allows none.
 
     Evidence as for `never`: by default a *request* counts; ``evidence="executed"`` forgives what was blocked. A name
-    that no request offered is an error ("unknown tool") here too; say ``unoffered_ok=True`` where the list has tools
-    that aren't always on offer.
+    that no request offered is an error ("unknown tool") here too, unless more tools were called outside the list than
+    it has such names: then one of them is forbidden whatever was meant. Say ``unoffered_ok=True`` where the list has
+    tools that aren't always on offer.
 
     >>> from passhat.facts import ToolRun, Transcript
     >>> from passhat.graders import trace
@@ -228,7 +245,9 @@ def only(
 class Calls(TraceCheck):
     """See `calls`."""
 
-    def __init__(self, expect: Any, ordered: bool, extras: bool, evidence: str, recorded: bool) -> None:
+    def __init__(
+        self, expect: Any, ordered: bool, extras: bool, evidence: str, recorded: bool, unoffered_ok: bool
+    ) -> None:
         self.expect = checked(expect, "trace.calls")
         if extras and isinstance(expect, list | tuple) and not expect:
             raise GraderSetup("trace.calls([]) passes whatever is called; for no calls at all write trace.only()")
@@ -236,6 +255,7 @@ class Calls(TraceCheck):
         self.extras = extras
         self.evidence = checked_evidence(evidence)
         self.recorded = recorded
+        self.unoffered_ok = unoffered_ok
         self.name = "calls"
 
     def _judge(self, transcript: Transcript, trial: Any) -> Grade:
@@ -256,12 +276,16 @@ class Calls(TraceCheck):
             return self.passed(transcript, absence=not self.extras)
         if missing and transcript.truncated:
             return self.unknown(f"not seen, but the transcript is cut ({transcript.truncated})")
-        for name, args in missing:
-            if (wrong := misnamed(transcript, [name], args, self._label)) is not None:
-                return wrong
+        if (wrong := self._wrong(transcript, missing)) is not None:
+            return wrong
         order = " (in this order)" if self.ordered else ""
         seen = f"\nseen: {several(sure)}" if sure else "\nno tool was called"
         return self.failed(f"{'; '.join(problems[:8])}{order}{seen}", score=min(score, 1.0 if missing else 0.0))
+
+    def _wrong(self, transcript: Transcript, missing: Sequence[tuple[str, Any]]) -> Grade | None:
+        """The error where all that is missing has a name that isn't there: one other missing call decides."""
+        found = [no_such(transcript, name, arguments, self._label) for name, arguments in missing]
+        return None if self.unoffered_ok or not found or None in found else found[0]
 
     def _pairs(self, wishes: Sequence[tuple[str, Any]], uses: Sequence[ToolUse]) -> dict[int, int]:
         def good(wish: tuple[str, Any], use: ToolUse) -> bool:
@@ -273,14 +297,21 @@ class Calls(TraceCheck):
 
 
 def calls(
-    expect: Any, *, ordered: bool = False, extras: bool = True, evidence: Evidence = "requested", recorded: bool = False
+    expect: Any,
+    *,
+    ordered: bool = False,
+    extras: bool = True,
+    evidence: Evidence = "requested",
+    recorded: bool = False,
+    unoffered_ok: bool = False,
 ) -> Calls:
     """All of these calls were made, each one by a call of its own, in any order.
 
     ``expect`` is a list of tool names, ``(name, arguments)`` pairs or ``{"name": …, "arguments": …}`` objects; a key of
     ``task.expected``; or a function of the task. Calls are paired with wishes as well as possible, so that a wish
     without arguments never takes the call that a stricter one needs. ``ordered=True`` wants them in this order, others
-    may lie between; ``extras=False`` allows no others. The score is the share of the wishes that were met.
+    may lie between; ``extras=False`` allows no others. The score is the share of the wishes that were met. Where all
+    that is missing are calls of tools that no request offered, that is an error, as for `called`.
 
     >>> from passhat.facts import ToolRun, Transcript
     >>> from passhat.graders import trace
@@ -289,7 +320,7 @@ def calls(
     >>> trace.calls([("get_order", {"id": "A1"}), "issue_refund"], ordered=True)(done).passed
     True
     """
-    return Calls(expect, ordered, extras, evidence, recorded)
+    return Calls(expect, ordered, extras, evidence, recorded, unoffered_ok)
 
 
 def happened(uses: Sequence[ToolUse], evidence: str, recorded: bool) -> tuple[list[ToolUse], list[ToolUse]]:

@@ -8,7 +8,15 @@ from typing import Any
 
 from passhat.facts import Grade, ToolUse, Transcript, plural
 from passhat.graders._names import GraderSetup
-from passhat.graders.trace._evidence import TraceCheck, call_text, checked_names, several, unknown_tools, unoffered
+from passhat.graders.trace._evidence import (
+    TraceCheck,
+    call_text,
+    checked_names,
+    misspelt,
+    several,
+    unknown_tools,
+    unoffered,
+)
 
 UNITS = {
     "model_calls": ("request to the model", "requests to the model"),
@@ -51,7 +59,8 @@ class Counts(TraceCheck):
                 unit_text = plural(count, *UNITS[unit]) + (f" of {self.of}" if self.of else "")
                 problems.append(f"{count} {unit_text}, {self.word} {bound} expected{told}")
         if problems:
-            return self.failed("; ".join(problems))
+            wrong = misspelt(transcript, [self.of], self._label) if self.of and not self.unoffered_ok else None
+            return self.failed("; ".join(problems)) if wrong is None else wrong
         if unknown:
             return self.unknown("; ".join(unknown))
         if self.of and not self.unoffered_ok and (missing := unoffered(transcript, [self.of])):

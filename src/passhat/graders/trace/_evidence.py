@@ -129,8 +129,18 @@ def unoffered(transcript: Transcript, names: Sequence[str]) -> list[str]:
     return [name for name in names if name not in known]
 
 
+def misspelt(transcript: Transcript, names: Sequence[str], label: str) -> Grade | None:
+    """The error of a check that fails where it names a tool that doesn't exist: its opposite must not pass.
+
+    None where all are known, and where no request tells: without any offer, or in a reference, which has no model.
+    """
+    told = any(call.tools for call in transcript.model_calls if call.source != "reference")
+    missing = unoffered(transcript, names) if told else []
+    return unknown_tools(transcript, missing, label) if missing else None
+
+
 def unknown_tools(transcript: Transcript, names: Sequence[str], label: str) -> Grade:
-    """The error of a check that would pass only because it names a tool that doesn't exist."""
+    """The error of a check whose answer only says that it names a tool that doesn't exist."""
     offered = ", ".join(sorted(transcript.offered)) or "no tools at all"
     error = (
         f"{plural(len(names), 'unknown tool', 'unknown tools')} {', '.join(map(repr, names))}: no request offered it "

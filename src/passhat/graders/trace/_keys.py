@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 from passhat.facts import Grade, Transcript, plural
 from passhat.graders.trace._arguments import whole
+from passhat.graders.trace._evidence import misspelt
 
 _REFERENCES = 20  # that lead on to another one; more is a circle
 OR_SAY = ", or say unoffered_ok=True"
@@ -42,6 +43,30 @@ def misnamed(transcript: Transcript, tools: Sequence[str], wanted: Any, label: s
     return Grade(None, error=error, evidence=label)
 
 
+def no_such(transcript: Transcript, tool: str, wanted: Any, label: str) -> Grade | None:
+    """The error of a check that fails for want of a call, where there is no tool, or no argument, of that name."""
+    wrong = misspelt(transcript, [tool], label)
+    return misnamed(transcript, [tool], wanted, label, OR_SAY) if wrong is None else wrong
+
+
+def untold(transcript: Transcript, tools: Sequence[str], wanted: Any) -> str:
+    """Why a pass may rest on a wrong name: calls of the tools lacked it, and no schema has it; empty where it can't.
+
+    Of names that a schema tells, or that no schema can have, see `misnamed`. Without a call of the tools it holds for
+    any name.
+    """
+    offers = [offer.parameters for call in transcript.model_calls for offer in call.tools if offer.name in tools]
+    told = {
+        str(key)
+        for schema in offers
+        for each, _ in _objects(schema, schema, _REFERENCES)
+        for key in (each["properties"] if isinstance(each.get("properties"), Mapping) else ())
+    }
+    names = [key for key in _fields(wanted) if key not in told]
+    had = never_had(transcript, tools, dict.fromkeys(names))
+    return had and f"{had}, and no request tells whether there is one of that name; correct it{OR_SAY}"
+
+
 def never_had(transcript: Transcript, tools: Sequence[str], wanted: Any) -> str:
     """A word on arguments that are wanted and that no call of the tools had; empty when there is nothing to say."""
     found = [use.arguments for use in transcript.tool_calls if use.name in tools and isinstance(use.arguments, Mapping)]
@@ -74,7 +99,7 @@ def _properties(places: Sequence[tuple[Any, Any]]) -> dict[str, list[tuple[Any, 
     fields: dict[str, list[tuple[Any, Any]]] = {}
     objects = [each for schema, root in places for each in _objects(schema, root, _REFERENCES)]
     for schema, root in objects:
-        properties = schema.get("properties")
+        properties = schema.get("properties", {} if schema.get("additionalProperties") is False else None)
         closed = schema.get("additionalProperties", False) is False and "patternProperties" not in schema
         if not closed or not isinstance(properties, Mapping):
             return None

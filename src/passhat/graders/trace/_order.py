@@ -19,7 +19,7 @@ from passhat.graders.trace._evidence import (
     unknown_tools,
     unoffered,
 )
-from passhat.graders.trace._keys import OR_SAY, misnamed, never_had
+from passhat.graders.trace._keys import OR_SAY, misnamed, never_had, no_such, untold
 
 
 class Before(TraceCheck):
@@ -51,7 +51,8 @@ class Before(TraceCheck):
         for then in thens:
             answer = self._preceded(transcript, firsts, then)
             if answer is False and not transcript.truncated:
-                return self.failed(self._why(transcript, firsts, then))
+                wrong = None if firsts or self.unoffered_ok else self._wrong(transcript)
+                return self.failed(self._why(transcript, firsts, then)) if wrong is None else wrong
             if answer is not True:
                 open_.append(then)
         if not thens and (grade := self.unseen(transcript)) is not None:
@@ -65,6 +66,9 @@ class Before(TraceCheck):
             if wrong is not None and not self.unoffered_ok:
                 return wrong
         return self.passed(transcript, absence=True, remark=remark)
+
+    def _wrong(self, transcript: Transcript) -> Grade | None:
+        return no_such(transcript, self.first, self.first_arguments, self._label)
 
     def _preceded(self, transcript: Transcript, firsts: Sequence[ToolUse], then: ToolUse) -> bool | None:
         """Whether some first call was complete before ``then``; None when nothing tells."""
@@ -135,6 +139,7 @@ def before(
     that are meant (see `called`).
 
     Without any call of ``then`` it passes, unless one of the names was never offered or nothing was seen (see `never`).
+    A call of ``then`` without a ``first`` that no request offered is an error too, unless ``unoffered_ok=True``.
 
     >>> from passhat.facts import ToolRun, Transcript
     >>> from passhat.graders import trace
@@ -182,6 +187,10 @@ class After(TraceCheck):
             if known is None or None in evident or transcript.truncated:
                 open_.append(first)
                 continue
+            if not laters and not self.unoffered_ok:
+                wrong = no_such(transcript, self.later, self.later_arguments, self._label)
+                if wrong is not None:
+                    return wrong
             args = "" if self.later_arguments is None else f" with {said(self.later_arguments)}"
             only = f"; requested only: {several(following)}" if following else ""
             return self.failed(f"no {self.later}{args} was {self.evidence} after {told(first)}{only}")
@@ -212,7 +221,8 @@ def after(
     """Every call of ``first`` is followed by a call of ``later``: ``after("send_receipt", "issue_refund")``.
 
     By default both are *requests* of the model; ``evidence`` and ``recorded`` as for `called`. Without any call of
-    ``first`` it passes, unless one of the names was never offered, or nothing was seen (see `never`).
+    ``first`` it passes, unless one of the names was never offered, or nothing was seen (see `never`). A ``later`` that
+    no request offered is an error too, unless ``unoffered_ok=True``.
 
     >>> from passhat.facts import ToolRun, Transcript
     >>> from passhat.graders import trace
@@ -224,13 +234,19 @@ def after(
 
 
 def vacuous(transcript: Transcript, sides: Sequence[tuple[str, Any]], label: str) -> tuple[Grade | None, str]:
-    """Why a check that found none of the calls it is about may say nothing: an error, and a remark."""
+    """Why a check that found none of the calls it is about may say nothing: an error or unknown, and a remark.
+
+    The first side is that of the calls, and the other of those that they need.
+    """
     remark = "; ".join(filter(None, (never_had(transcript, [tool], arguments) for tool, arguments in sides)))
     missing = unoffered(transcript, [tool for tool, _ in reversed(sides)])  # named in the order of the check's words
     if missing:
         return unknown_tools(transcript, missing, label), remark
     wrong = (misnamed(transcript, [tool], arguments, label, OR_SAY) for tool, arguments in sides)
-    return next((each for each in wrong if each is not None), None), remark
+    found = next((each for each in wrong if each is not None), None)
+    if found is None and (doubt := untold(transcript, [sides[0][0]], sides[0][1])):
+        found = Grade(None, doubt, evidence=label)
+    return found, remark
 
 
 def returned_at(transcript: Transcript, use: ToolUse) -> float:

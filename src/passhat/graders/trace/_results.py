@@ -10,8 +10,8 @@ from passhat.facts import AgentEvent, Grade, ToolRun, ToolUse, Transcript
 from passhat.graders._compare import short
 from passhat.graders.trace._arguments import fits, said
 from passhat.graders.trace._errors import ended_in_error, result_text
-from passhat.graders.trace._evidence import TraceCheck, checked_names, several, told, unknown_tools, unoffered
-from passhat.graders.trace._keys import misnamed
+from passhat.graders.trace._evidence import TraceCheck, checked_names, misspelt, several, told, unknown_tools, unoffered
+from passhat.graders.trace._keys import no_such
 from passhat.graders.trace._talk import _compiled
 
 
@@ -69,10 +69,11 @@ class ReturnedError(TraceCheck):
 
     evidence = "returned"
 
-    def __init__(self, tool: str, arguments: Any, pattern: Any) -> None:
+    def __init__(self, tool: str, arguments: Any, pattern: Any, unoffered_ok: bool) -> None:
         (self.tool,) = checked_names([tool], "trace.returned_error")
         self.arguments = arguments
         self.pattern = None if pattern is None else _compiled(pattern)
+        self.unoffered_ok = unoffered_ok
         self.name = f"{tool} returned an error"
 
     def _judge(self, transcript: Transcript, trial: Any) -> Grade:
@@ -87,8 +88,8 @@ class ReturnedError(TraceCheck):
         if pending:
             return self.unknown(f"nothing tells what became of {several(pending)}")
         if not uses:
-            wrong = misnamed(transcript, [self.tool], self.arguments, self._label)
-            return wrong if wrong is not None else self.failed(f"{self.tool} was never called{self._with()}")
+            wrong = None if self.unoffered_ok else no_such(transcript, self.tool, self.arguments, self._label)
+            return self.failed(f"{self.tool} was never called{self._with()}") if wrong is None else wrong
         results = "; ".join(f"{told(use)} → {short(result_text(use), 100)}" for use in uses[:5])
         like = "" if self.pattern is None else f" like /{self.pattern.pattern}/"
         return self.failed(f"no error{like}: {results}")
@@ -102,12 +103,15 @@ class ReturnedError(TraceCheck):
         return ended_in_error(use)
 
 
-def returned_error(tool: str, arguments: Any = None, *, pattern: str | re.Pattern[str] | None = None) -> ReturnedError:
+def returned_error(
+    tool: str, arguments: Any = None, *, pattern: str | re.Pattern[str] | None = None, unoffered_ok: bool = False
+) -> ReturnedError:
     """Some call of the tool came back as an error: a refused refund, a blocked call.
 
     An error is one that the wire or the agent's record marks as such; where a wire has no mark (OpenAI's), a result
     that starts with "Error", "ValueError: …", "Blocked" or the like, or a JSON object with an "error" that isn't empty.
-    ``pattern`` replaces all that: the text that the result must contain.
+    ``pattern`` replaces all that: the text that the result must contain. A tool that no request offered is an error, as
+    for `called`, unless ``unoffered_ok=True``.
 
     >>> from passhat.facts import ToolRun, Transcript
     >>> from passhat.graders import trace
@@ -115,7 +119,7 @@ def returned_error(tool: str, arguments: Any = None, *, pattern: str | re.Patter
     >>> trace.returned_error("issue_refund", pattern="limit")(done).passed
     True
     """
-    return ReturnedError(tool, arguments, pattern)
+    return ReturnedError(tool, arguments, pattern, unoffered_ok)
 
 
 class HandedOff(TraceCheck):
@@ -123,11 +127,12 @@ class HandedOff(TraceCheck):
 
     evidence = "the agent's record (told) or a requested transfer tool (seen)"
 
-    def __init__(self, to: str | None, tool: str | None) -> None:
+    def __init__(self, to: str | None, tool: str | None, unoffered_ok: bool) -> None:
         if to is not None:
             checked_names([to], "trace.handed_off")
         self.to = to
         self.tool = tool
+        self.unoffered_ok = unoffered_ok
         self.name = f"handed off{f' to {to}' if to else ''}"
 
     def _judge(self, transcript: Transcript, trial: Any) -> Grade:
@@ -136,6 +141,9 @@ class HandedOff(TraceCheck):
             return self.passed(transcript)
         if any(self._transfers(use) for use in transcript.tool_calls):
             return self.passed(transcript)
+        named = [self.tool] if self.tool is not None and not self.unoffered_ok else []
+        if (wrong := misspelt(transcript, named, self._label)) is not None:
+            return wrong
         if transcript.truncated:
             return self.unknown(f"no handoff seen, but the transcript is cut ({transcript.truncated})")
         if events:
@@ -157,11 +165,12 @@ class HandedOff(TraceCheck):
         return offers or any(isinstance(event, AgentEvent | ToolRun) for event in transcript.events)
 
 
-def handed_off(to: str | None = None, *, tool: str | None = None) -> HandedOff:
+def handed_off(to: str | None = None, *, tool: str | None = None, unoffered_ok: bool = False) -> HandedOff:
     """The conversation was handed to another agent or a person, any or the one named.
 
     Seen in ``trial.handoff(to)``, or in a request of the tool named here, else of ``transfer_to_<to>`` and the like.
     Without either it is a failure only where the agent records anything, or was offered ``tool``; else it is unknown.
+    A ``tool`` that no request offered is an error, as for `called`, unless ``unoffered_ok=True``.
 
     >>> from passhat.facts import ToolRun, Transcript
     >>> from passhat.graders import trace
@@ -169,4 +178,4 @@ def handed_off(to: str | None = None, *, tool: str | None = None) -> HandedOff:
     >>> trace.handed_off("person")(done).passed
     True
     """
-    return HandedOff(to, tool)
+    return HandedOff(to, tool, unoffered_ok)

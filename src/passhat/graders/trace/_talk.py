@@ -11,7 +11,7 @@ from passhat.graders._compare import few
 from passhat.graders._names import GraderSetup
 from passhat.graders.trace._arguments import fits
 from passhat.graders.trace._evidence import TraceCheck, checked_names, told, unknown_tools, unoffered
-from passhat.graders.trace._keys import OR_SAY, misnamed, never_had
+from passhat.graders.trace._keys import OR_SAY, misnamed, never_had, untold
 from passhat.graders.trace._spoken import spoken
 
 YES = re.compile(
@@ -58,6 +58,9 @@ class Confirmed(TraceCheck):
         wrong = misnamed(transcript, [self.tool], self.arguments, self._label, OR_SAY)
         if wrong is not None and not self.unoffered_ok:
             return wrong
+        doubt = untold(transcript, [self.tool], self.arguments)
+        if doubt and not self.unoffered_ok:
+            return self.unknown(doubt)
         return self.passed(transcript, absence=True, remark=never_had(transcript, [self.tool], self.arguments))
 
     def _agreed(self, transcript: Transcript, since: float, use: ToolUse) -> bool:
