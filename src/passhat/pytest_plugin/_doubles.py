@@ -11,11 +11,13 @@ import pytest
 
 from passhat.facts import ModelCall, ModelSource, NotJSON, Transcript, as_json, derive_seed
 from passhat.pytest_plugin._asking import mark_of, mode_of
-from passhat.pytest_plugin._environment import for_subprocess, gateway_of
+from passhat.pytest_plugin._environment import for_subprocess, gateway_of, host_environment
 from passhat.pytest_plugin._keys import ENVIRONMENT, EVIDENCE, FAILED, TRIAL
+from passhat.pytest_plugin._libraries import place_of
 from passhat.pytest_plugin._parts import WrongTest
-from passhat.pytest_plugin._refusing import Refusing
+from passhat.pytest_plugin._refusing import OVERRULED, Refusing
 from passhat.pytest_plugin._routing import routing_of
+from passhat.pytest_plugin._stand_ins import addresses, of_stand_ins
 from passhat.trial import Recorder, Trial, Workspace, client_variables, recorder_here
 
 if TYPE_CHECKING:
@@ -218,6 +220,22 @@ def _parts(item: pytest.Item, mode: Any) -> dict[str, Any]:
     return {"session": session, "recorder": recorder, "workspace": workspace, **about}
 
 
+def _lead(config: pytest.Config, patch: pytest.MonkeyPatch, trial: PytestTrial) -> None:
+    """Lead clients to the trial's session, but for those that a fixture has led to a stand-in; a script is for all."""
+    routing, host = routing_of(config), host_environment(config)
+    stay = set() if isinstance(trial, Faux) else of_stand_ins(host, routing.stands_in)
+    for name, address in addresses() if isinstance(trial.mode, Refusing) else ():
+        if name not in stay and address != host.get(name) and not routing.leads(address):
+            trial.mode.why += OVERRULED.format(variable=name, host=place_of(address)[0])
+    for name, value in client_variables(trial.session.access).items():  # undone in turn with the test's own
+        if name in stay:
+            continue
+        if value is None:
+            patch.delenv(name, raising=False)
+        else:
+            patch.setenv(name, value)
+
+
 def _placed(item: pytest.Item) -> Path:
     place: Path | None = item.stash[EVIDENCE].place
     if place is None:
@@ -232,11 +250,7 @@ def _running(request: pytest.FixtureRequest, workspace: Path, patch: pytest.Monk
     token = recorder_here.set(trial.recorder)
     try:
         if ENVIRONMENT not in request.config.stash:
-            for name, value in client_variables(trial.session.access).items():  # undone in turn with the test's own
-                if value is None:
-                    patch.delenv(name, raising=False)
-                else:
-                    patch.setenv(name, value)
+            _lead(request.config, patch, trial)
         yield trial
     finally:
         recorder_here.reset(token)

@@ -12,8 +12,8 @@ from typing import Any, Protocol
 from passhat.gateway import PROVIDERS, in_gateway
 from passhat.pytest_plugin._births import Births
 from passhat.pytest_plugin._libraries import Libraries, place_of
+from passhat.pytest_plugin._stand_ins import LED, addresses, on_loopback
 
-_LED = ("openai", "anthropic")  # whose clients read the variables that are set
 _AZURE = "AZURE_OPENAI_ENDPOINT"
 _PAID = (  # ends of the names of hosts whose clients can't be led
     *(".openai.azure.com", ".cognitiveservices.azure.com", ".services.ai.azure.com", ".models.ai.azure.com"),
@@ -26,6 +26,11 @@ ASTRAY = (
     "was made when a module was imported, or before the fixture was asked for, or it has an address of its own. Put "
     "passhat_env = true into pytest's ini file, which sets the addresses before test modules are imported, or make "
     "the client inside the test, with what the environment or trial.model says"
+)
+NAMED = (
+    "a request to {host} went past the gateway and was stopped: {variable} was set to it by a fixture or the test, and "
+    "only a server on loopback, which isn't a provider's or the environment's own, counts as a stand-in. Have yours "
+    "listen on 127.0.0.1, or give its address to the client itself"
 )
 UNLED = (
     "a request to {host} was stopped: a real model costs money and nobody asked for one in this test. Its client can't "
@@ -48,8 +53,11 @@ class Owner(Protocol):
     def whose(self) -> str:
         """Whose the code of this thread is; empty where it is none of ours."""
 
-    def astray(self, host: str, led: bool) -> str:
-        """Why a request past the gateway mustn't leave; empty where it may. ``led``: its client could have been."""
+    def astray(self, host: str, led: bool, named: str = "") -> str:
+        """Why a request past the gateway mustn't leave; empty where it may.
+
+        ``led``: its client could have been, or was sent there by the variable ``named``.
+        """
 
     def keys(self) -> Mapping[str, str]:
         """Keys that requests of this thread must not have, each with the one to have instead."""
@@ -62,7 +70,7 @@ class Guard:
         places = {name: {place_of(each.base_url)} for name, each in PROVIDERS.items()}
         for name, each in PROVIDERS.items():
             places[name] |= {place_of(host[variable]) for variable in each.base_names if host.get(variable)}
-        self._led = set().union(*(places.pop(name) for name in _LED))
+        self._led = set().union(*(places.pop(name) for name in LED))
         self._others = set().union(*places.values(), {place_of(host[_AZURE])} if host.get(_AZURE) else ())
         self._owner = owner
         self._libraries = Libraries(self)
@@ -85,11 +93,22 @@ class Guard:
 
     def check(self, host: str, port: int) -> None:
         """Raise `Astray` for a request that mustn't leave."""
-        led = (host, port) in self._led
-        if (led or (host, port) in self._others or _is_paid(host)) and not in_gateway():
-            why = self._owner.astray(host, led)
+        known = self._known(host, port)
+        named = _named(host, port) if known or not on_loopback(host) else ""
+        if (known or named) and not in_gateway():
+            why = self._owner.astray(host, bool(named) or (host, port) in self._led, named)
             if why:
                 raise Astray(why)
+
+    def stands_in(self, address: str) -> bool:
+        """Whether an address is that of a server on loopback which costs nothing as far as anybody knows."""
+        host, port = place_of(address)
+        return on_loopback(host) and not self._known(host, port)
+
+    def _known(self, host: str, port: int) -> bool:
+        """Whether models that may cost money answer there."""
+        place = (host, port)
+        return place in self._led or place in self._others or _is_paid(host)
 
     def rekeyed(self, value: Any) -> Any:
         """A header's value, with the key that this thread's requests are to have."""
@@ -99,6 +118,11 @@ class Guard:
             elif isinstance(value, bytes):
                 value = value.replace(wrong.encode(), right.encode())
         return value
+
+
+def _named(host: str, port: int) -> str:
+    """The variable that sends clients there now; empty where none does."""
+    return next((name for name, value in addresses() if place_of(value) == (host, port)), "")
 
 
 def _is_paid(host: str) -> bool:

@@ -32,6 +32,10 @@ OWN_KEY = (
     "the request is. The key was read when a module was imported, or a fixture sets one: put passhat_env = true into "
     "pytest's ini file, or make the client with what the environment or trial.model says"
 )
+OVERRULED = (
+    "; {variable} was set to {host}, and led here all the same: only a server on loopback, which isn't a provider's or "
+    "the environment's own, counts as a stand-in"
+)
 OUTSIDE = (
     "no model answers this test: it uses a client that was made in, or for, a test with trials, `trial` or `faux`, and "
     "those reach no provider unless --model PROVIDER/NAME or --trials N is said. Give this test a client of its own"

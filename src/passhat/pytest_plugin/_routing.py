@@ -13,8 +13,9 @@ from passhat.facts import Limits
 from passhat.pytest_plugin._asking import may_spend, mode_of_judges
 from passhat.pytest_plugin._births import COVERED, JUDGE, whose_thread
 from passhat.pytest_plugin._environment import gateway_of, host_environment
-from passhat.pytest_plugin._guard import ASTRAY, LEFT_BEHIND, UNLED, Guard
+from passhat.pytest_plugin._guard import ASTRAY, LEFT_BEHIND, NAMED, UNLED, Guard
 from passhat.pytest_plugin._keys import ENVIRONMENT, EVIDENCE, FAILED, ROUTING
+from passhat.pytest_plugin._libraries import place_of
 from passhat.pytest_plugin._refusing import OUTSIDE, OWN_KEY, Refusing
 from passhat.pytest_plugin._transcripts import Transcripts
 from passhat.trial import led_to
@@ -124,7 +125,7 @@ class Routing:
             return JUDGE
         return whose_thread() or (COVERED if self.led or self._item is not None else "")
 
-    def astray(self, host: str, led: bool) -> str:
+    def astray(self, host: str, led: bool, named: str = "") -> str:
         """Why a request past the gateway mustn't leave, which a running test is told; empty where it may.
 
         It may where models were asked for and its client couldn't have been led: then it is counted here.
@@ -132,7 +133,7 @@ class Routing:
         with self._lock:
             if self._item is None and not self.led:
                 return LEFT_BEHIND.format(host=host) if whose_thread() else ""
-            why = (ASTRAY if led else UNLED).format(host=host)
+            why = (NAMED if named else ASTRAY if led else UNLED).format(host=host, variable=named)
             if self._item is None:
                 return why
             trial = self._evidence(self._item)
@@ -143,6 +144,14 @@ class Routing:
             if judges is None:  # a judge's grade tells it
                 trial.astray = trial.astray or why
             return why
+
+    def stands_in(self, address: str) -> bool:
+        """Whether a fixture may lead clients there: to a server of the user's own on loopback."""
+        return not self.leads(address) and self._guard.stands_in(address)
+
+    def leads(self, address: str) -> bool:
+        """Whether an address is that of the gateway."""
+        return place_of(address) == place_of(gateway_of(self._config).base_url)
 
     def keys(self) -> dict[str, str]:
         """While judges look at a trial, who asks is told by the thread, and not by whose key was in the environment."""
