@@ -30,15 +30,21 @@ LATE = """
     from pathlib import Path
     from passhat import Suite, Task
 
+    RULES, LAX = Path(__file__).parent / "lazy_rules.py", "def holds(trial): return True\\n"
+
     def agent(trial):
-        (Path(__file__).parent / "lazy_rules.py").write_text("def holds(trial): return True\\n")
         return "wrong"
+
+    def planted(trial):  # when no agent is under way: what one does by itself is its own failure
+        if RULES.read_text() != LAX:
+            RULES.write_text(LAX)
+        return True
 
     def judged(trial):
         import lazy_rules
         return lazy_rules.holds(trial)
 
-    suite = Suite("late", tasks=[Task("a")], agent=agent, graders=[judged], trials=2)
+    suite = Suite("late", tasks=[Task("a")], agent=agent, graders=[planted, judged], trials=2)
 """
 RULES = {"lazy_rules.py": "def holds(trial): return trial.output == 'right'\n"}
 EARLY = """
@@ -128,7 +134,7 @@ def test_a_regrade_names_what_changed_since_the_run_began_on_screen_and_in_its_r
 
 
 def test_a_regrade_with_files_that_are_as_they_were_names_none(run_file: Callable[..., Run], gateway: Gateway) -> None:
-    run = run_file(LATE.replace("(Path(__file__)", "0 and (Path(__file__)"), beside=RULES)
+    run = run_file(LATE.replace("if RULES", "if 0 and RULES"), beside=RULES)
     found = passhat.regrade(run.path, suite_now(run, gateway))
     assert (found.files_changed, found.changed_at) == ((), {})
     assert not [note for record in run.reader.trials(grades=found.id) for note in record.notes]

@@ -10,13 +10,14 @@ from importlib.machinery import EXTENSION_SUFFIXES
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from passhat.facts import Manifest
+from passhat.facts import CHANGED_SINCE, ErrorInfo, Grade, Manifest, Role, count, refused_files, shortened
 from passhat.isolation._snapshot import ModuleKinds
 from passhat.running._manifest import project_files, project_of
 
 if TYPE_CHECKING:
     from passhat.running._executor import Executor
     from passhat.running._setup import Setup
+    from passhat.running._spans import Span, Spans
 
 _MOST = 12  # files that a regrade's record names for one trial
 _TICK = 20_000_000  # nanoseconds by which a file system's clock, and the run's stamp in milliseconds, may be behind
@@ -85,6 +86,35 @@ class ChangedCode:
                 found[shown(file, self._root)] = stamp(at)
         self.files.update(found)
         return tuple(f"{name} ({at})" for name, at in sorted(found.items())[:_MOST])
+
+
+def whose_change(grades: Iterable[Grade], span: Span | None, spans: Spans) -> tuple[ErrorInfo | None, tuple[str, ...]]:
+    """Whether it was the agent of this trial that changed files which graders weren't given for that reason.
+
+    It was when the last change was made while it was under way and no other trial or grading was. Else it can't be
+    told, and the notes say so.
+    """
+    if span is None:
+        return None, ()
+    notes = []
+    for file in _refused(grades):
+        at, name = changed_at(file), shortened(file, 300)
+        others = spans.owners(at) - {span.owner}
+        if not span.has(at):
+            notes.append(f"{name} was changed when this trial's agent wasn't under way: it isn't this agent's doing")
+        elif others:
+            who = count(len(others), "other trial")
+            notes.append(f"{name} was changed while this trial and {who} were under way: whose doing it is isn't known")
+        else:
+            why = f"{name} {CHANGED_SINCE}, while this trial's agent was under way and no other trial"
+            return ErrorInfo("code", f"{why}; graders that need it gave no grade"), ()
+    return None, tuple(notes)
+
+
+def _refused(grades: Iterable[Grade]) -> list[str]:
+    """The files without which graders that decide gave no grade."""
+    deciding = (grade for grade in grades if grade.role is not Role.ADVISORY)
+    return list(dict.fromkeys(file for grade in deciding for file in refused_files(grade.error)))
 
 
 def found_files(modules: Iterable[str], path: Sequence[str]) -> tuple[str, ...]:

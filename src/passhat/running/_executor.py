@@ -72,6 +72,7 @@ class Graded:
     ``missed``: graders, by name, that looked at a lost part of a stored trial, and the reason why it is lost.
     ``refused``: the HTTP status by which a judge's provider refused the key, where that left a grader without a grade.
     ``late``: the files of the user's modules that the graders first imported while they graded.
+    ``spoilt``: what the trial's agent did that left graders without a grade; ``notes``: what else is to be known.
     """
 
     grades: tuple[Grade, ...] = ()
@@ -79,6 +80,8 @@ class Graded:
     missed: Mapping[str, str] = field(default_factory=dict)
     refused: int | None = None
     late: tuple[str, ...] = ()
+    spoilt: ErrorInfo | None = None
+    notes: tuple[str, ...] = ()
 
 
 class Executor(Protocol):

@@ -24,7 +24,7 @@ from passhat.isolation import (
 )
 from passhat.isolation._late import guard_imports
 from passhat.isolation._leftovers import make_scratch
-from passhat.running._changed_code import found_files
+from passhat.running._changed_code import found_files, whose_change
 from passhat.running._errors import RunError
 from passhat.running._executor import Acted, Graded, Stored, as_acted
 from passhat.running._judges import bench
@@ -35,6 +35,7 @@ from passhat.running._process_orders import SuiteAddress
 from passhat.running._process_place import TrialFolder
 from passhat.running._process_server import Ending, ServerThread
 from passhat.running._process_trial import LIMIT_GRACE, Left, ProcessTrial, led_environ
+from passhat.running._spans import Span, Spans
 from passhat.trial import ModelAccess
 
 if TYPE_CHECKING:
@@ -70,6 +71,7 @@ class ProcessExecutor:
         self._suite = suite
         self._late: set[str] = set()
         self._taken: list[Path] = []
+        self._spans = Spans()
         self._variables = host_variables(world)
         end_leftovers()
         access = ModelAccess(world.gateway.base_url, world.gateway.process_key)
@@ -107,7 +109,15 @@ class ProcessExecutor:
 
     async def act(self, planned: PlannedTrial) -> Acted:
         """Run the agent of a trial once; when this returns, everything that it started is gone."""
-        trial = ProcessTrial(self._world, planned, self._new_folder, self._suite, self._variables)
+        span = self._spans.begin(planned.key)
+        try:
+            return await self._act(planned, span)
+        except BaseException:
+            self._spans.forget(span)
+            raise
+
+    async def _act(self, planned: PlannedTrial, span: Span) -> Acted:
+        trial = ProcessTrial(self._world, planned, self._new_folder, self._suite, self._variables, span)
         try:
             ending = Ending(lambda: trial.goes_on)
             trial.session.at_limit = lambda: self._server.end_after(LIMIT_GRACE, ending, "limit")
@@ -124,6 +134,7 @@ class ProcessExecutor:
         self._note_late(ended.from_disk)
 
         def release() -> None:
+            self._spans.forget(span)
             with contextlib.suppress(OSError):
                 trial.clear()
 
@@ -155,13 +166,15 @@ class ProcessExecutor:
         with bench(world.judges, world.gateway, planned, world.limits) as judging:
             grading = ProcessGrading(self._server, acted, acted.final, judging)
             try:
-                grades = await grading.run()
+                with self._spans.during(planned.key):
+                    grades = await grading.run()
             except IsolationError as error:
                 raise RunError(f"process isolation broke down: {error}") from error
         self._note_late(tuple(grading.from_disk))
         graded = Graded(grades, missed=grading.missed) if judging is None else judging.graded(grades, grading.missed)
         late = found_files(grading.from_disk, [os.path.dirname(self._suite.file), *sys.path])
-        return replace(graded, late=late)
+        spoilt, notes = whose_change(grades, acted.final.span, self._spans)
+        return replace(graded, late=late, spoilt=spoilt, notes=notes)
 
     def stored(self, planned: PlannedTrial, kept: Stored) -> Acted:
         """A trial of the record, for ``grade``."""

@@ -37,6 +37,7 @@ from passhat.running._process_orders import (
 )
 from passhat.running._process_place import TrialFolder, sealed
 from passhat.running._session import limit_reached, model_that_answered, open_session, session_notes
+from passhat.running._spans import Span
 from passhat.running._verdict import believed, is_graded, may_run_again, status_of
 from passhat.running._workspaces import Unfit
 from passhat.trial import CLEARED, Recorder, service_variables
@@ -52,7 +53,10 @@ _LIMITS = {"memory": "memory_bytes", "processes": "processes", "output": "output
 
 @dataclass(frozen=True)
 class Left:
-    """What grading needs to know of a trial beside what its agent left; ``diff`` and ``lost`` are a stored trial's."""
+    """What grading needs to know of a trial beside what its agent left; ``diff`` and ``lost`` are a stored trial's.
+
+    ``span``: when its agent was under way; None of a stored one, of which that isn't known.
+    """
 
     world: World
     planned: PlannedTrial
@@ -61,6 +65,7 @@ class Left:
     before: dict[str, str] | None = None
     diff: Mapping[str, str] | None = None
     lost: Mapping[str, str] = field(default_factory=dict)
+    span: Span | None = None
 
 
 class ProcessTrial:
@@ -73,8 +78,10 @@ class ProcessTrial:
         make_folder: Callable[[], TrialFolder],
         suite: SuiteAddress,
         variables: Mapping[str, str],
+        span: Span,
     ) -> None:
         self.world = world
+        self.span = span
         self.variables = variables
         self.planned = planned
         self.make_folder = make_folder
@@ -206,6 +213,7 @@ class ProcessTrial:
                 status, error = unfit.makes(status, error, self.notes)
                 workspace = self._nothing_instead() if is_graded(status) else None
         self._note(ended)
+        self.span.end()
         seconds = self._seconds(ended)
         transcript = self._transcript(ended, seconds)
         output = None if self.done is None or is_late(ended, self.done) else self.done.output
@@ -221,7 +229,7 @@ class ProcessTrial:
             notes=tuple(self.notes),
             workspace=workspace,
             diff=functools.partial(diff_of, workspace, self.before, world.template) if world.graders else None,
-            final=Left(world, self.planned, self.suite, self.variables, self.before),
+            final=Left(world, self.planned, self.suite, self.variables, self.before, span=self.span),
             again=may_run_again(status, world.agents.get(self.planned.arm), begun=self.begun),
             denied=self.session.denied,
             release=release,

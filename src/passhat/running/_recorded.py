@@ -33,7 +33,9 @@ async def graded_record(
             acted, status=Status.ENVIRONMENT_ERROR, error=ErrorInfo("service", str(failed)), output=None
         )
     grades = made.grades
-    verdict = judge(acted.status, grades, graded=graded)
+    verdict, error = judge(acted.status, grades, graded=graded), acted.error
+    if made.spoilt is not None and verdict.status is Status.GRADER_ERROR:
+        verdict, error = judge(Status.AGENT_ERROR, grades, graded=graded), made.spoilt
     task = planned.task
     record = TrialRecord(
         task=task.id,
@@ -50,12 +52,12 @@ async def graded_record(
         started=acted.started,
         seed=planned.seed,
         model=acted.model,
-        error=acted.error,
+        error=error,
         attempts=tuple(attempts),
         tags=task.tags,
         family=task.family,
         split=task.split,
-        notes=acted.notes,
+        notes=(*acted.notes, *made.notes),
         order=planned.position,
         fingerprint=acted.transcript.fingerprint(),
         had_workspace=acted.workspace is not None,

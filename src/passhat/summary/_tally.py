@@ -242,8 +242,9 @@ class Tally:
         task.ran += 1
         self.not_regraded += any(note.startswith(NOT_JUDGED) for note in record.notes)
         self.changed_code.update(note.removeprefix(BY_CHANGED) for note in record.notes if note.startswith(BY_CHANGED))
-        self.refused.update(dict.fromkeys(file for grade in record.grades for file in refused_files(grade.error)))
         passed = self._judge(record)
+        if passed is None:
+            self.refused.update(dict.fromkeys(file for grade in record.grades for file in refused_files(grade.error)))
         self.passed_later += passed is True and _acted_before(record)
         task.see(record.trial, passed)
         task.provider += passed is False and record.status is Status.PROVIDER_ERROR
