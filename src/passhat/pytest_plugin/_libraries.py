@@ -1,4 +1,8 @@
-"""Sees the requests of HTTP libraries before they are sent, also of one that is loaded while a test runs."""
+"""Sees the requests of HTTP libraries before they are sent, also of one that is loaded while a test runs.
+
+Where somebody has put a mock below a library, a request is seen when the mock lets it through, and not before: what a
+mock answers goes nowhere.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +13,8 @@ from typing import Any, Protocol
 from urllib.parse import urlsplit
 
 _PORTS = {"http": 80, "https": 443}
+_OURS = "passhat_looks"  # on a method of ours: the one below it
+_LATER = "passhat_later"  # in a request's extensions: it is to be looked at when it is sent
 Patch = tuple[type, str, Any]
 
 
@@ -93,16 +99,58 @@ def _looked_at(owner: type, method: str, look: Callable[..., None]) -> Patch:
         look(self, *args, **named)
         return original(self, *args, **named)
 
+    setattr(first_look, _OURS, original)
     return owner, method, first_look
 
 
 def _of_httpx(module: Any, looks: Looks) -> Iterator[Patch]:
-    def look(transport: Any, request: Any) -> None:
-        looks.check(request.url.host, request.url.port or _PORTS.get(request.url.scheme, 443))
-        _rekey(request.headers, looks)
+    for kind, method in (("", "handle_request"), ("Async", "handle_async_request")):
+        owner = getattr(module, f"{kind}HTTPTransport")
+        yield _looked_at(owner, method, functools.partial(_look_at_httpx, looks, method, getattr(owner, method)))
 
-    yield _looked_at(module.HTTPTransport, "handle_request", look)
-    yield _looked_at(module.AsyncHTTPTransport, "handle_async_request", look)
+
+def _look_at_httpx(looks: Looks, method: str, below: Any, transport: Any, request: Any) -> None:
+    _rekey(request.headers, looks)
+    pool = getattr(transport, "_pool", None)
+    mocked = _is_mock(below, "httpx") or _is_mock(getattr(pool, method, None), "httpcore")
+    if mocked and _is_seen_at_the_end(type(pool), method):
+        request.extensions = {**request.extensions, _LATER: True}
+    else:
+        if _LATER in request.extensions:  # as those of a request that led to this one
+            request.extensions = {name: value for name, value in request.extensions.items() if name != _LATER}
+        looks.check(request.url.host, request.url.port or _PORTS.get(request.url.scheme, 443))
+
+
+def _of_httpcore(module: Any, looks: Looks) -> Iterator[Patch]:
+    """The connections on which httpx's transports rest: nobody mocks them, and a mock's real requests end here."""
+
+    def look(connection: Any, request: Any) -> None:
+        if request.extensions.get(_LATER):
+            url = request.url
+            target, own = url.target.decode("ascii", "replace"), bytes(url).decode("ascii", "replace")
+            looks.check(*place_of(target if target.startswith(("http://", "https://")) else own))  # or to a proxy
+
+    for kind, method in (("", "handle_request"), ("Async", "handle_async_request")):
+        for protocol in ("HTTP11", "HTTP2"):  # the second is a stub where h2 isn't there
+            owner: Any = getattr(module, f"{kind}{protocol}Connection", None)
+            if hasattr(owner, method):
+                yield _looked_at(owner, method, look)
+
+
+def _is_seen_at_the_end(pool: type, method: str) -> bool:
+    """Whether the connections of a pool are looked at."""
+    module = sys.modules.get(pool.__module__.partition(".")[0])
+    owner = getattr(module, "AsyncHTTP11Connection" if "async" in method else "HTTP11Connection", None)
+    return hasattr(getattr(owner, method, None), _OURS)
+
+
+def _is_mock(method: Any, package: str) -> bool:
+    """Whether a method of a class is none of the package's own: a mock, or what somebody has put around it."""
+    found: Any = getattr(method, "__func__", method)
+    while hasattr(found, _OURS):
+        found = getattr(found, _OURS)
+    code = getattr(found, "__code__", None)
+    return code is None or f"/{package}" not in code.co_filename.replace("\\", "/")
 
 
 def _of_aiohttp(module: Any, looks: Looks) -> Iterator[Patch]:
@@ -135,6 +183,8 @@ def _of_http_client(module: Any, looks: Looks) -> Iterator[Patch]:
 _LIBRARIES: dict[str, Callable[[Any, Looks], Iterator[Patch]]] = {
     "httpx": _of_httpx,
     "httpx2": _of_httpx,
+    "httpcore": _of_httpcore,
+    "httpcore2": _of_httpcore,
     "aiohttp": _of_aiohttp,
     "http.client": _of_http_client,
 }
