@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -35,8 +36,11 @@ def found_everywhere(paths: Iterable[str]) -> list[FoundSuite]:
     return [found for path in [os.path.abspath(path) for path in paths] for found in found_suites(path)]
 
 
-def suite_of(manifest: Manifest, path: str | None, root: Path, run: Path) -> Suite:
-    """The suite of a run that is in the folder ``run``: where the run found it, or at a path."""
+def suite_of(manifest: Manifest, path: str | None, root: Path, run: Path, *, unchanged: bool = False) -> Suite:
+    """The suite of a run that is in the folder ``run``: where the run found it, or at a path.
+
+    ``unchanged``: raise `passhat.running.ResumeRefused`, before it runs, for code that isn't as the run had it.
+    """
     if manifest.source_file is None and manifest.suite.startswith("pytest "):
         raise NoSuite(f"{manifest.run_id} is a session of pytest, which no suite goes on with: run pytest again")
     place = path or manifest.source_file
@@ -54,7 +58,12 @@ def suite_of(manifest: Manifest, path: str | None, root: Path, run: Path) -> Sui
             f"{place}: the suite of {manifest.run_id} isn't there any more, seen from {Path.cwd()} and from the run: "
             "name its file after the run (PATH)"
         )
-    for found in found_suites(located or place):
+    from passhat.running import as_it_was
+
+    where = Path((located or place).partition("::")[0]).resolve()
+    with as_it_was(manifest, where) if unchanged else contextlib.nullcontext():
+        suites = found_suites(located or place)
+    for found in suites:
         if found.suite.name == manifest.suite:
             return found.suite
     raise NoSuite(f"{located or place} has no suite called {manifest.suite!r}; name the file that has it (PATH)")

@@ -46,7 +46,7 @@ def command(run: str, path: str | None, root: Path, **given: Any) -> int:
     where = find_run(run, root)
     manifest = RunReader(where).manifest
     with entrance() as through, aside():
-        suite = options.within_limits(suite_of(manifest, path, root, where), given)
+        suite = options.within_limits(suite_of(manifest, path, root, where, unchanged=not given["force"]), given)
         result = resume(
             where,
             suite,

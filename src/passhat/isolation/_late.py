@@ -75,6 +75,26 @@ class LateImports(importlib.abc.MetaPathFinder):
         if self not in sys.meta_path:
             sys.meta_path.insert(0, self)
 
+    @contextlib.contextmanager
+    def from_source_only(self) -> Iterator[None]:
+        """`install`, also for who loads a file by its path, and run no bytecode of the user's; as ever afterwards."""
+        original = importlib.machinery.SourceFileLoader.get_code
+
+        def get_code(loader: importlib.machinery.SourceFileLoader, fullname: str) -> CodeType | None:
+            file = os.path.abspath(loader.path)
+            if not self.is_users(fullname, file):
+                return original(loader, fullname)
+            self.check(fullname, file)
+            return from_source(loader, fullname)
+
+        self.install()
+        importlib.machinery.SourceFileLoader.get_code = get_code  # type: ignore[method-assign,assignment]
+        try:
+            yield
+        finally:
+            importlib.machinery.SourceFileLoader.get_code = original  # type: ignore[method-assign]
+            self.remove()
+
     def remove(self) -> None:
         """Import as ever again."""
         with contextlib.suppress(ValueError):

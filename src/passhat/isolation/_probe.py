@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 from typing import Any
 
@@ -9,6 +10,7 @@ import msgspec
 
 from passhat.isolation._contract import Channel
 from passhat.isolation._hazards import Baseline, hazards, sentinel_holders
+from passhat.isolation._late import LateImports
 from passhat.isolation._snapshot import Loaded, ModuleKinds, look_at_modules
 
 
@@ -26,10 +28,17 @@ class Probe(msgspec.Struct, frozen=True):
 
 
 def probe(payload: Any, channel: Channel) -> Any:
-    """Entry of the probe's process: load as ``payload["loader"]`` says, then look around."""
+    """Entry of the probe's process: load as ``payload["loader"]`` says, then look around.
+
+    In a run that goes on (``since``) trials may have left bytecode beside files that are as they were.
+    """
     baseline = Baseline()
     module, _, function = payload["loader"].partition(":")
-    getattr(importlib.import_module(module), function)(payload["payload"], channel)
+    load = getattr(importlib.import_module(module), function)
+    late = LateImports(ModuleKinds(), payload["since"])
+    late.strict = False
+    with late.from_source_only() if payload["since"] else contextlib.nullcontext():
+        load(payload["payload"], channel)
     loaded = look_at_modules(ModuleKinds())
     holders = sentinel_holders(loaded.installed, payload["sentinels"])
     return msgspec.to_builtins(Probe(loaded, tuple(hazards(baseline)), tuple(holders)))

@@ -157,7 +157,12 @@ class Start:
 
     async def _try_out(self, slot: Slot, seconds: float) -> Ended:
         """Import the user's code, and look around."""
-        payload = {"loader": self._spec.loader, "payload": self._load_payload, "sentinels": self._sentinels}
+        payload = {
+            "loader": self._spec.loader,
+            "payload": self._load_payload,
+            "sentinels": self._sentinels,
+            "since": self._spec.since,
+        }
         try:
             return await slot.run(self._job("passhat.isolation._probe:probe", payload, seconds))
         finally:

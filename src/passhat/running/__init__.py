@@ -6,6 +6,7 @@ nothing. The gateway and the run directory are
 loaded only when a run begins.
 """
 
+from passhat.running._as_it_was import as_it_was
 from passhat.running._check import check_run
 from passhat.running._dry_run import Expected, dry_run
 from passhat.running._entrance import Entrance, entrance
@@ -60,6 +61,7 @@ __all__ = [
     "SingleTrials",
     "TaskResult",
     "Totals",
+    "as_it_was",
     "bench",
     "check_run",
     "dry_run",

@@ -30,12 +30,12 @@ class ModelSelectionError(RunError):
 
 
 class ResumeRefused(PasshatError):
-    """A run that the suite, as it is now, can't continue; ``reasons`` says why."""
+    """A run that the suite, as it is now, can't continue; ``reasons`` says why. ``unread``: it wasn't even imported."""
 
-    def __init__(self, run_id: str, reasons: list[str]) -> None:
+    def __init__(self, run_id: str, reasons: list[str], *, unread: bool = False) -> None:
         why = "; ".join(reasons)
         way = "Start a new run, or force it (--force) and mix what was measured"
-        if any(reason.startswith("grader ") for reason in reasons):
+        if unread or any(reason.startswith("grader ") for reason in reasons):
             way = f"Judge what is recorded by the graders as they are now (passhat regrade {run_id}), s{way[1:]}"
         if any(reason.startswith("file ") for reason in reasons):
             way += ", once you know that the files were changed by you and by no agent"

@@ -131,13 +131,18 @@ def project_files(root: Path, suite_file: Path | None, imported: Mapping[str, st
     ``imported`` has the hashes of the files that trials import, by path: what their processes run was read then. None
     is for trials in this process: its modules are looked at now.
     """
-    own = Path(passhat.__file__).parent
     known = _imported_here() if imported is None else {Path(name): value for name, value in imported.items()}
     found = {} if suite_file is None else {suite_file: known.get(suite_file)}
     for path, value in known.items():
-        if path.is_relative_to(root) and not path.is_relative_to(own) and not _NOT_OURS & set(path.parts):
+        if is_of_project(path, root):
             found[path] = value
     return {_relative(path, root): value or _hash(path) for path, value in sorted(found.items()) if path.is_file()}
+
+
+def is_of_project(path: Path, root: Path) -> bool:
+    """Whether a file is the project's own: below its root, and neither installed there nor ours."""
+    ours = path.is_relative_to(Path(passhat.__file__).parent)
+    return path.is_relative_to(root) and not ours and not _NOT_OURS & set(path.parts)
 
 
 def _imported_here() -> dict[Path, str | None]:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from passhat.facts import RUN_LIMITS, Status, Task
+from passhat.running._as_it_was import as_it_was
 from passhat.running._asked import Asked
 from passhat.running._changed_code import began, written_since
 from passhat.running._errors import ResumeRefused
@@ -20,6 +21,7 @@ from passhat.running._job import Job
 from passhat.running._plan import Layout
 from passhat.running._setup import Setup
 from passhat.running._stored import StoredTrials
+from passhat.trial import ModelAccess, led_to
 
 if TYPE_CHECKING:
     from passhat.records import PairSet
@@ -40,6 +42,9 @@ def resumed_job(path: Path, suite: Suite, asked: Asked, *, force: bool, retry: C
     setup.check_confined()
     with ExitStack() as undo:
         gateway = setup.gateway(undo)
+        if since and suite.file is not None:
+            with led_to(ModelAccess(gateway.base_url, gateway.process_key)), as_it_was(old, suite.file):
+                suite.arms()  # imports what agents are given as by name
         executor, agents = setup.open(gateway, undo)
         new = setup.manifest(Layout.of(old, agents), executor)
         if old.state == "finished" or new.source_planned == old.source_planned:

@@ -1,0 +1,71 @@
+"""Importing the code of a run that goes on: what isn't as the run had it is refused before any of it runs."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+from passhat.facts import Manifest
+from passhat.isolation._late import LateImports
+from passhat.isolation._snapshot import ModuleKinds
+from passhat.running._changed_code import began, changed_at, shown, stamp
+from passhat.running._errors import ResumeRefused
+from passhat.running._manifest import is_of_project, project_of
+
+
+@contextlib.contextmanager
+def as_it_was(manifest: Manifest, file: Path) -> Iterator[None]:
+    """While inside, this process imports the user's files only as this run had them, and from their source.
+
+    ``file`` is the suite's, or the folder that it is in. Raises `ResumeRefused` at the end for what was refused, also
+    where the importing code has caught that. Of a run that doesn't say when it began nothing is known.
+    """
+    if not began(manifest):
+        yield
+        return
+    imports = _AsItWas(manifest, file)
+    try:
+        with imports.from_source_only():
+            yield
+    except Exception:
+        imports.complain()
+        raise
+    imports.complain()
+
+
+class _AsItWas(LateImports):
+    def __init__(self, manifest: Manifest, file: Path) -> None:
+        super().__init__(ModuleKinds(), began(manifest))
+        self._run = manifest
+        self._root, _ = project_of(file if file.is_dir() else file.parent)
+        inline = manifest.isolation == "inline"  # what it recorded is what that process had imported for any purpose
+        self._timed = not inline
+        self._whole = not inline and shown(file, self._root) == (manifest.source_file or "").partition("::")[0]
+        self._reasons: dict[str, None] = {}
+
+    def check(self, name: str, file: str) -> None:
+        """Raise ImportError for a file that isn't as the run had it."""
+        if self._changed(file):
+            place = shown(file, self._root)
+            what = "changed" if place in self._run.files else "is new to the run"
+            self._reasons[f"file {place} {what} (last written {stamp(changed_at(file))})"] = None
+            raise ImportError(f"{name} isn't imported: {file} {what}", name=name, path=file)
+
+    def _changed(self, file: str) -> bool:
+        was = self._run.files.get(shown(file, self._root))
+        if was is not None:
+            try:
+                return hashlib.sha256(Path(file).read_bytes()).hexdigest() != was
+            except OSError:
+                return True
+        if self._whole and is_of_project(Path(file), self._root) and file.endswith(".py") and os.path.isfile(file):
+            return True
+        return self._timed and super()._changed(file)
+
+    def complain(self) -> None:
+        """Raise `ResumeRefused` if anything was refused."""
+        if self._reasons:
+            raise ResumeRefused(self._run.run_id, sorted(self._reasons), unread=True) from None
