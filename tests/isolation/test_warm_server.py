@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import signal
 import subprocess
@@ -12,7 +13,16 @@ from typing import Any
 
 import pytest
 
-from passhat.isolation import ForkServer, ImportFailed, IsolationError, Job, ServerSpec, _isolated, trial_environ
+from passhat.isolation import (
+    ForkServer,
+    ImportFailed,
+    IsolationError,
+    Job,
+    ServerSpec,
+    _fork_server,
+    _isolated,
+    trial_environ,
+)
 from passhat.isolation._fork_server import ServerProcess
 
 pytestmark = pytest.mark.asyncio
@@ -244,6 +254,23 @@ async def test_a_stopped_server_is_continued_when_it_is_needed_and_ends_by_itsel
         os.kill(server.pid, signal.SIGSTOP)
     assert process._popen is not None
     assert process._popen.returncode == 0
+
+
+async def test_a_server_that_is_stopped_while_it_starts_is_continued(
+    spec: Callable[..., ServerSpec], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(_fork_server, "_AGAIN", 0.05)
+    server = ForkServer(spec(mode="fork"))
+    starting = asyncio.create_task(server.start())
+    while server._start is None or server._start._process is None or server._start._process.pid is None:
+        await asyncio.sleep(0)
+    first = server._start._process.pid
+    os.kill(first, signal.SIGSTOP)
+    try:
+        assert (await starting).mode == "process"
+        assert server.pid == first  # no other one had to be started
+    finally:
+        await server.close()
 
 
 async def test_two_servers_live_side_by_side(spec: Callable[..., ServerSpec]) -> None:

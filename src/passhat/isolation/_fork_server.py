@@ -20,6 +20,8 @@ from passhat.isolation._frames import Framing, Kind
 from passhat.isolation._fresh import command, without_path
 from passhat.isolation._slot import Slot
 
+_AGAIN = 1.0  # seconds without an answer after which it is continued again, should it be stopped
+
 
 class ServerProcess:
     """One fork server process (or one that only spawns). Asked for one thing at a time."""
@@ -135,7 +137,11 @@ class ServerProcess:
 
     async def _next(self) -> tuple[Kind, bytes]:
         while not self._messages:
-            await _readable(self._sock)
+            try:
+                await asyncio.wait_for(_readable(self._sock), _AGAIN)
+            except TimeoutError:
+                self._wake()
+                continue
             try:
                 data, descriptors, _, _ = socket.recv_fds(self._sock, 1 << 18, 8)
             except BlockingIOError:

@@ -69,6 +69,11 @@ class ForkServer:
         """The server's process."""
         return None if self._process is None else self._process.pid
 
+    @property
+    def doing(self) -> str:
+        """What its start waits for."""
+        return "starting" if self._start is None else self._start.doing
+
     async def start(self) -> ServerReport:
         """Learn what the user's code imports, and start the server that fits it."""
         began = time.monotonic()

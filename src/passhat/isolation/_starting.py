@@ -56,6 +56,7 @@ class Start:
         self._marker = marker
         self._scratch = scratch
         self._process: ServerProcess | None = None
+        self.doing = "starting a process for the suite"
 
     async def proved(self) -> Started:
         """Raises `ImportFailed` when the user's code can't be imported, `IsolationError` when no server starts."""
@@ -90,6 +91,7 @@ class Start:
         if isinstance(seen, str):
             raise _Unfit(seen)
         config = self.configured("fork", seen)
+        self.doing = "importing the packages that the suite needs, in the server of processes"
         ready = await process.complete(config, self._patience(config))
         if ready.dirty:
             raise _Unfit("; ".join(ready.dirty), dirty=True)
@@ -136,6 +138,7 @@ class Start:
         self, process: ServerProcess, config: ServerConfig, ready: ServerReady, seen: Probe
     ) -> Started:
         """The server with its first slot, in which the user's code has been imported once more."""
+        self.doing = "importing the suite once more, in a fork"
         slot = await process.slot()
         ended = await slot.run(self._job(self._spec.loader, self._load_payload, self._spec.rehearsal_seconds))
         if ended.kind != "returned":
@@ -147,6 +150,7 @@ class Start:
     # ---- processes
 
     async def _launch(self, config: ServerConfig) -> tuple[ServerProcess, ServerReady]:
+        self.doing = f"starting a server of processes, for at most {self._patience(config):g} s"
         process = self._process = ServerProcess(config, self.environ, self._marker)
         return process, await process.start(self._patience(config))
 
@@ -157,6 +161,7 @@ class Start:
 
     async def _try_out(self, slot: Slot, seconds: float) -> Ended:
         """Import the user's code, and look around."""
+        self.doing = f"importing {os.fspath(self._spec.entry_file or 'the suite')}, for at most {seconds:g} s"
         payload = {
             "loader": self._spec.loader,
             "payload": self._load_payload,

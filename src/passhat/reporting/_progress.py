@@ -42,6 +42,11 @@ class ProgressLine:
         self._written = 0
         self._arms = Arms()
 
+    def waiting(self, what: str) -> None:
+        """The run hasn't begun yet."""
+        self._stream.write(f"not yet begun: {clean(what, 500)}\n")
+        self._stream.flush()
+
     def started(self, planned: PlannedTrial, totals: Totals) -> None:
         """A trial begins."""
         self._arms.expect(planned.arm)

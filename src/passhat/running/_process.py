@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 import os
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
@@ -59,9 +59,11 @@ class ProcessExecutor:
         mode: Literal["auto", "spawn"] = "auto",
         acting: bool = True,
         since: int = 0,
+        waiting: Callable[[str], object] | None = None,
     ) -> None:
         """Start the server: the suite is imported once in a process that is thrown away, and whatever makes isolation
-        impossible is raised as `RunError`. ``since``: when the run began that goes on (nanoseconds since the epoch)."""
+        impossible is raised as `RunError`. ``since``: when the run began that goes on (nanoseconds since the epoch).
+        ``waiting`` is told what it waits for, where that takes long."""
         if world.confine and not capabilities().guard:
             raise RunError(
                 f"confine=True needs Landlock, and here is {'; '.join(capabilities().missing) or 'none'}. Without it a "
@@ -87,7 +89,7 @@ class ProcessExecutor:
             mode=mode,
             since=since,
         )
-        self._server = ServerThread(spec)
+        self._server = ServerThread(spec, waiting)
         try:
             self.report = self._server.start()
         except ImportFailed as error:

@@ -17,6 +17,7 @@ from passhat.running import _calling
 
 T = TypeVar("T")
 Work = Literal["act", "grade"]
+_SILENCE = 5.0  # seconds until it is told what a start waits for
 _TRIES = 3  # slots that may be found dead, one after the other, before a job
 
 
@@ -36,7 +37,9 @@ class Ending:
 class ServerThread:
     """A `ForkServer` that can be used from any loop. `start` and `stop` wait; the other calls are awaited."""
 
-    def __init__(self, spec: ServerSpec) -> None:
+    def __init__(self, spec: ServerSpec, waiting: Callable[[str], object] | None = None) -> None:
+        """``waiting`` is told what a start waits for that takes long, now and then."""
+        self._waiting = waiting
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, name="passhat-isolation", daemon=True)
         self._server = ForkServer(spec)
@@ -48,7 +51,13 @@ class ServerThread:
         """Start the server. Raises `IsolationError` and its kinds; nothing is left behind then."""
         self._thread.start()
         try:
-            return asyncio.run_coroutine_threadsafe(self._started(), self._loop).result()
+            starting = asyncio.run_coroutine_threadsafe(self._started(), self._loop)
+            silence = _SILENCE
+            while not concurrent.futures.wait([starting], silence).done:
+                silence = 4 * _SILENCE
+                if self._waiting is not None:
+                    self._waiting(self._server.doing)
+            return starting.result()
         except BaseException:
             self.stop()
             raise

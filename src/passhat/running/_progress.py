@@ -39,7 +39,10 @@ class Totals(msgspec.Struct, frozen=True):
 
 
 class Progress(Protocol):
-    """Told of every step of a run, on the run's own thread: be quick. What it raises silences it."""
+    """Told of every step of a run, on the run's own thread: be quick. What it raises silences it.
+
+    One that has a method ``waiting(what)`` too is told, every few seconds, what the start of a run waits for.
+    """
 
     def started(self, planned: PlannedTrial, totals: Totals) -> None:
         """A trial begins."""

@@ -211,7 +211,13 @@ class Setup:
         address = address_of(self.suite)
         mode: Literal["auto", "spawn"] = "spawn" if isolation == "spawn" else "auto"
         executor = ProcessExecutor(
-            world, address, concurrency=self.concurrency, mode=mode, acting=acting, since=self._since
+            world,
+            address,
+            concurrency=self.concurrency,
+            mode=mode,
+            acting=acting,
+            since=self._since,
+            waiting=getattr(self.asked.progress, "waiting", None),
         )
         undo.callback(executor.shut)
         return executor
