@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shutil
+import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -86,3 +88,28 @@ def test_where_the_kernel_can_not_the_run_is_refused_and_says_what_is_missing(
     monkeypatch.setattr(_process, "capabilities", lambda: bare)
     with pytest.raises(RunError, match=r"no Landlock of version 2.*docs/isolation\.md"):
         run_file(SUITE)
+
+
+NAMESPACE = """
+    import subprocess
+    from passhat import Suite, Task
+
+    def agent(trial):
+        done = subprocess.run(["unshare", "--user", "--map-root-user", "true"], capture_output=True, text=True)
+        return [done.returncode, done.stderr]
+
+    suite = Suite("namespaces", tasks=[Task("t")], agent=agent, graders=[lambda trial: True], trials=1)
+"""
+
+
+@pytest.mark.skipif(
+    shutil.which("unshare") is None
+    or subprocess.run(["unshare", "--user", "--map-root-user", "true"], capture_output=True).returncode != 0,
+    reason="this user can't make namespaces here",
+)
+def test_a_sandbox_that_makes_a_user_namespace_works_unless_the_trial_is_confined(run_file: Callable[..., Run]) -> None:
+    assert the_one(run_file(NAMESPACE)).output == [0, ""]
+    code, said = the_one(run_file(NAMESPACE, confine=True)).output
+    assert code != 0
+    assert "/proc/self/" in said  # uid_map, or setgroups before it: Landlock lets no file there be written
+    assert "ermission denied" in said
