@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import os
 import shutil
@@ -9,13 +10,14 @@ import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from passhat.isolation import end_leftovers, home_environ
-from passhat.isolation._leftovers import _short, make_scratch, runner_marker
+from passhat.isolation import _leftovers, end_leftovers, home_environ, remove_tree
+from passhat.isolation._leftovers import _short, make_scratch, remove_scratch, runner_marker
 from passhat.running._process_place import TrialFolder
 
 CODE = "import sys; from passhat.isolation._leftovers import *; print(runner_marker(), make_scratch(), flush=True); "
@@ -122,13 +124,75 @@ def test_a_marker_without_proof_ends_nothing(started: Started, folder: Path, cha
     assert caused.poll() is None
 
 
-def test_a_scratch_directory_without_its_lock_is_left_alone(started: Started) -> None:
+def test_a_scratch_directory_without_its_lock_is_left_alone_unless_it_is_empty(started: Started) -> None:
     runner = start(started, STAYS)
     _, scratch = said(runner)
     (scratch / ".lock").unlink()
+    (scratch / "whose").touch()
     runner.communicate()
     end_leftovers()
     assert scratch.is_dir()
+    (scratch / "whose").unlink()  # killed between its lock and itself
+    end_leftovers()
+    assert not scratch.exists()
+
+
+@pytest.mark.parametrize("calls", range(7))
+def test_a_scratch_directory_whose_removal_was_cut_short_is_removed_by_the_next_run(
+    started: Started, monkeypatch: pytest.MonkeyPatch, calls: int
+) -> None:
+    runner = start(started, STAYS)
+    _, scratch = said(runner)
+    for name in ("a", "b"):
+        (scratch / name).mkdir()
+        (scratch / name / "file").touch()
+    runner.communicate()
+    done = iter(range(calls))
+
+    def cut(call: Callable[..., None]) -> Callable[..., None]:
+        def instead(*words: Any, **more: Any) -> None:
+            if next(done, None) is None:
+                raise KeyboardInterrupt  # as if it were killed here
+            call(*words, **more)
+
+        return instead
+
+    with monkeypatch.context() as patched, contextlib.suppress(KeyboardInterrupt):
+        for name in ("unlink", "rmdir"):
+            patched.setattr(os, name, cut(getattr(os, name)))
+        end_leftovers()
+    end_leftovers()
+    assert not scratch.exists()
+
+
+def test_what_took_the_place_of_a_scratch_directory_is_removed_and_not_what_it_leads_to(folder: Path) -> None:
+    scratch, outside = Path(make_scratch()), folder / "outside"
+    outside.mkdir(mode=0o500)
+    shutil.rmtree(scratch)
+    scratch.symlink_to(outside)
+    remove_scratch(scratch)
+    assert not scratch.is_symlink()
+    assert outside.stat().st_mode & 0o777 == 0o500
+
+
+def test_what_can_not_be_removed_keeps_its_lock(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    scratch = Path(make_scratch())
+    for name in ("stays", "goes"):
+        (scratch / name).mkdir()
+    scratch.chmod(0o300)
+
+    def remove(path: str) -> None:
+        if path.endswith("stays"):
+            raise OSError(errno.EBUSY, "mounted")
+        remove_tree(path)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(_leftovers, "remove_tree", remove)
+        with pytest.raises(OSError, match="mounted"):
+            remove_scratch(scratch)
+    assert sorted(path.name for path in scratch.iterdir()) == [".lock", "stays"]
+    remove_scratch(scratch)
+    assert not scratch.exists()
 
 
 def test_locks_of_removed_directories_are_let_go(folder: Path) -> None:

@@ -7,14 +7,16 @@ import os
 import select
 import subprocess
 import sys
+import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import psutil
 import pytest
 
 from passhat.records import RunReader, find_run
+from passhat.running import Run
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the proof needs Linux")
 
@@ -99,3 +101,25 @@ def test_nothing_survives_a_killed_run_and_a_resume_completes_it_as_if_nothing_h
     ]
     assert (reader.manifest.state, reader.manifest.isolation) == ("finished", "process")
     assert [path.name for path in (folder / "tmp").iterdir()] == []
+
+
+LATE = """
+    import os, subprocess, sys
+    from passhat import Suite, Task
+
+    def agent(trial):
+        make = "import tempfile as t; t.tempdir = {here!r}; from passhat.isolation._leftovers import *; make_scratch()"
+        subprocess.run([sys.executable, "-c", make], check=True, env={{**os.environ, "PYTHONPATH": {path!r}}})
+        return len(os.listdir({here!r}))
+
+    suite = Suite("late", tasks=[Task("t")], agent=agent, graders=[lambda trial: True], trials=1)
+"""
+
+
+def test_what_a_killed_run_leaves_after_this_one_began_is_removed_at_its_end(
+    run_file: Callable[..., Run], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    (record,) = run_file(LATE.format(here=str(tmp_path), path=os.pathsep.join(sys.path))).trials()
+    assert record.output >= 3, record.error  # two of this run, and the dead one's
+    assert list(tmp_path.iterdir()) == []

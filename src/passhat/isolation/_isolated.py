@@ -17,9 +17,8 @@ from passhat.facts import name_in_text
 from passhat.isolation._capabilities import Capabilities, IsolationError, IsolationUnavailable, capabilities
 from passhat.isolation._config import ServerConfig
 from passhat.isolation._fork_server import ServerProcess
-from passhat.isolation._leftovers import make_scratch, runner_marker
+from passhat.isolation._leftovers import make_scratch, remove_scratch, runner_marker
 from passhat.isolation._portable import PortableServer
-from passhat.isolation._removal import remove_tree
 from passhat.isolation._slot import Slot
 from passhat.isolation._spec import ServerReport, ServerSpec
 from passhat.isolation._starting import Start
@@ -131,7 +130,7 @@ class ForkServer:
             self._process = None
         if self._scratch is not None:
             with contextlib.suppress(OSError):
-                await asyncio.to_thread(remove_tree, self._scratch)
+                await asyncio.to_thread(remove_scratch, self._scratch)
             self._scratch = None
 
     def _check_texts(self) -> None:

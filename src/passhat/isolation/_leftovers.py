@@ -23,7 +23,7 @@ import psutil
 
 from passhat.isolation._capabilities import capabilities
 from passhat.isolation._environ import MARKER
-from passhat.isolation._removal import remove_tree
+from passhat.isolation._removal import open_up, remove_tree
 
 try:
     from fcntl import LOCK_EX, LOCK_NB, flock
@@ -93,6 +93,31 @@ def make_scratch() -> str:
     return path
 
 
+def remove_scratch(path: str | os.PathLike[str]) -> None:
+    """Remove a scratch directory, and the lock in it, which says whose it is, last of all: who is killed meanwhile
+    leaves one that the next run can remove. What took its place is removed as well; nothing there is fine.
+
+    Raises OSError when something stays, and the lock with it.
+    """
+    folder = os.fspath(path)
+    lock = os.path.join(folder, _LOCK)
+    if os.path.islink(folder) or not os.path.lexists(lock):
+        remove_tree(folder)
+        return
+    open_up(folder)
+    failed: OSError | None = None
+    for name in os.listdir(folder):
+        if name != _LOCK:
+            try:
+                remove_tree(os.path.join(folder, name))
+            except OSError as error:
+                failed = failed or error
+    if failed is not None:
+        raise failed
+    remove_tree(lock)
+    remove_tree(folder)
+
+
 def _short(marker: str) -> str:
     """A marker as part of a name: numbers to base 36, and the beginning of what names the machine's start.
 
@@ -130,7 +155,7 @@ def end_leftovers() -> tuple[int, ...]:
     Best effort: a process that cleared its environment isn't found. Scratch directories of such runners are removed
     too. To be called when a run starts.
     """
-    _remove_scratches()
+    remove_scratches_of_the_dead()
     ended = []
     if capabilities().containment == "none":
         return ()
@@ -143,7 +168,12 @@ def end_leftovers() -> tuple[int, ...]:
     return tuple(ended)
 
 
-def _remove_scratches() -> None:
+def remove_scratches_of_the_dead() -> None:
+    """Remove the scratch directories whose runners are proved to be gone.
+
+    A run does so at its start and at its end: by then the processes of one that was killed just before, which may have
+    written there to the last, are gone as well.
+    """
     folder = tempfile.gettempdir()
     for name in os.listdir(folder):
         prefix = next((prefix for prefix in (_SCRATCH, _UNLOCKED) if name.startswith(prefix)), None)
@@ -160,7 +190,7 @@ def _remove_scratches() -> None:
             elif _may_be_dead(marker):
                 with _lock_of_the_dead(path) as free:
                     if free:
-                        remove_tree(path)
+                        remove_scratch(path)
 
 
 def _may_be_dead(marker: str) -> bool:
@@ -171,8 +201,15 @@ def _may_be_dead(marker: str) -> bool:
 
 @contextlib.contextmanager
 def _lock_of_the_dead(path: str) -> Iterator[bool]:
-    """Whether the lock of a scratch directory is free; nobody else can have it meanwhile."""
-    lock = os.open(os.path.join(path, _LOCK), _OPEN)
+    """Whether the lock of a scratch directory is free; nobody else can have it meanwhile.
+
+    One that has none is empty, and whoever was to remove it was killed just then: no living runner's is.
+    """
+    try:
+        lock = os.open(os.path.join(path, _LOCK), _OPEN)
+    except FileNotFoundError:
+        os.rmdir(path)
+        raise
     try:
         yield _locked(lock)
     finally:

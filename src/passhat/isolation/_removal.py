@@ -50,7 +50,7 @@ def _empty(path: str) -> OSError | None:
     Each directory found is moved to the top before it is emptied. So neither the depth of the tree nor the length of
     its paths matters, two descriptors are enough, and a mount point, which can't be moved, is never entered.
     """
-    _open_up(path)
+    open_up(path)
     top = os.open(path, _OPEN)
     try:
         sweep = _Sweep(top)
@@ -97,7 +97,7 @@ class _Sweep:
                 self.failed(error, name)
 
     def _move(self, name: str, place: int) -> None:
-        _open_up(name, place)  # its own ".." changes, which takes the right to write in it
+        open_up(name, place)  # its own ".." changes, which takes the right to write in it
         moved = f"{self._prefix}-{self._count}"
         self._count += 1
         os.rename(name, moved, src_dir_fd=place, dst_dir_fd=self._top)
@@ -109,7 +109,8 @@ class _Sweep:
             self.failure = OSError(error.errno or errno.EIO, error.strerror or str(error), name)
 
 
-def _open_up(name: str, place: int | None = None) -> None:
+def open_up(name: str, place: int | None = None) -> None:
+    """Let oneself into a directory, which its owner may have closed."""
     with contextlib.suppress(OSError):
         status = os.stat(name, dir_fd=place, follow_symlinks=False)
         if stat.S_ISDIR(status.st_mode) and status.st_mode & 0o700 != 0o700:

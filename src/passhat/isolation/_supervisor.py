@@ -50,8 +50,10 @@ class Supervisor:
             self._serve()
         finally:
             for scratch in self._moved:
+                from passhat.isolation._leftovers import remove_scratch
+
                 with contextlib.suppress(OSError):
-                    remove_tree(scratch)
+                    remove_scratch(scratch)
 
     def _serve(self) -> None:
         count = 0

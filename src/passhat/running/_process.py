@@ -23,7 +23,7 @@ from passhat.isolation import (
     trial_environ,
 )
 from passhat.isolation._late import guard_imports
-from passhat.isolation._leftovers import make_scratch
+from passhat.isolation._leftovers import make_scratch, remove_scratch, remove_scratches_of_the_dead
 from passhat.running._changed_code import found_files, whose_change
 from passhat.running._errors import RunError
 from passhat.running._executor import Acted, Graded, Stored, as_acted
@@ -199,7 +199,9 @@ class ProcessExecutor:
         self._server.stop()
         for folder in (*self._taken, self._folder):
             with contextlib.suppress(OSError):
-                remove_tree(folder)
+                remove_scratch(folder)
+        with contextlib.suppress(OSError):
+            remove_scratches_of_the_dead()
 
 
 def _closed_scratch() -> Path:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import shutil
 import tempfile
 from collections.abc import Mapping, Sequence
@@ -12,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from passhat.facts import RULES, ErrorInfo, Grade, Grading, Manifest, Status, Task, Transcript, TrialRecord, Usage
 from passhat.facts._grades import Verdict
-from passhat.isolation._leftovers import make_scratch
+from passhat.isolation._leftovers import make_scratch, remove_scratch
 from passhat.running._executor import Executor, Stored
 from passhat.running._plan import PlannedTrial
 from passhat.running._verdict import judge
@@ -82,7 +83,8 @@ class StoredTrials:
 
     def close(self) -> None:
         """Remove what was unpacked."""
-        shutil.rmtree(self._folder, ignore_errors=True)
+        with contextlib.suppress(OSError):
+            remove_scratch(self._folder)
 
     def _stored(self, record: TrialRecord, acted: Status) -> Stored:
         lost: dict[str, str] = {"services": "its services ended with it"} if self._services else {}
