@@ -158,7 +158,8 @@ class Keeping(logging.Handler):
 logging.getLogger().addHandler(Keeping())
 access = logging.getLogger("uvicorn.access")
 access.addHandler(handler := Keeping())
-access.setLevel(logging.INFO)
+for name in ("uvicorn.access", "uvicorn.error"):
+    logging.getLogger(name).setLevel(logging.DEBUG)
 with Gateway() as gateway:
     session = gateway.open(Script(["hi"]))
     body = {"model": "m", "messages": [{"role": "user", "content": "q"}]}

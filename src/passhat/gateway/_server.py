@@ -88,7 +88,7 @@ class Server:
         )
         self._server = _Uvicorn(config, self._ready)
         try:
-            await self._server.serve(sockets=[self._socket])
+            await self._server.live([self._socket])
         finally:
             await self._relay.close()
 
@@ -130,17 +130,24 @@ class Server:
 
 
 class _Uvicorn(uvicorn.Server):
-    """uvicorn's server, told to end by an event instead of looking for it ten times a second."""
+    """uvicorn's server, told to end by an event instead of looking for it ten times a second.
+
+    It says nothing of its life: whoever configures uvicorn's loggers does it for a server of their own.
+    """
 
     def __init__(self, config: uvicorn.Config, ready: threading.Event) -> None:
         super().__init__(config)
         self.end = asyncio.Event()
         self._ready = ready
 
-    async def main_loop(self) -> None:
-        """Wait until told to end."""
+    async def live(self, sockets: list[socket.socket]) -> None:
+        """Serve, from the first step to the last."""
+        self.config.load()
+        self.lifespan = self.config.lifespan_class(self.config)
+        await self.startup(sockets=sockets)
         self._ready.set()
         await self.end.wait()
+        await self.shutdown(sockets=sockets)
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """Close everything now: whoever stops the gateway has revoked its sessions."""
