@@ -286,3 +286,76 @@ def test_trials_on_a_class_get_a_verdict_each(pytester: pytest.Pytester) -> None
         """
     )
     pytester.runpytest().assert_outcomes(passed=1, failed=1)
+
+
+SPLIT = """
+import pytest
+
+DURATIONS = {durations}
+
+class Splits:
+    # as pytest-split's least_duration does
+
+    def __init__(self):
+        self.cached_durations = dict(DURATIONS)
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_collection_modifyitems(self, config, items):
+        stored = self.cached_durations
+        known = {item.nodeid: stored[item.nodeid] for item in items if item.nodeid in stored}
+        usual = sum(known.values()) / len(known) if known else 1
+        groups = [(0, 0, []), (0, 1, [])]
+        weighed = [(known.get(item.nodeid, usual), item) for item in sorted(items, key=str)]
+        weighed.sort(key=lambda each: -each[0])
+        for seconds, item in weighed:
+            groups.sort(key=lambda group: group[:2])
+            total, number, mine = groups[0]
+            groups[0] = (total + seconds, number, [*mine, item])
+        (mine,) = (mine for _, number, mine in groups if number == config.getoption("shard"))
+        items[:] = [item for item in items if item in mine]
+
+def pytest_addoption(parser):
+    parser.addoption("--shard", type=int)
+
+def pytest_configure(config):
+    config.pluginmanager.register(Splits(), "pytestsplitplugin")
+"""
+
+
+@pytest.mark.parametrize(
+    "durations",
+    [
+        {},
+        {"test_some.py::test_last": 0.2, **{f"test_some.py::test_words[{word}]": 0.05 for word in "abcd"}},
+        {"test_some.py::test_words[a]": 0.1, "test_elsewhere.py::test_it": 9.0},
+    ],
+    ids=["unknown", "known", "some"],
+)
+def test_shards_by_duration_are_made_of_whole_cases(some: pytest.Pytester, durations: dict[str, float]) -> None:
+    some.makeconftest(SPLIT.replace("{durations}", repr(durations)))
+    shards = []
+    for shard in (0, 1):
+        result = some.runpytest("-rA", "--shard", str(shard))
+        shards.append({line.split()[1] for line in result.outlines if line.startswith(("PASSED", "FAILED"))})
+    assert {len(shard) for shard in shards} == ({1, 4} if len(durations) > 4 else {2, 3})
+    assert len(shards[0] | shards[1]) == 5
+
+
+def test_a_session_whose_workers_die_tells_no_more_failures_than_were_asked_for(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(
+        """
+        import os
+        import pytest
+        import signal
+
+        @pytest.mark.trials(2, simulated=True)
+        @pytest.mark.parametrize("case", range(8))
+        def test_it(case):
+            os.kill(os.getpid(), signal.SIGKILL)
+        """
+    )
+    options = ("-n", "2", "--dist", "loadscope", "--max-worker-restart", "0")
+    result = pytester.runpytest(*options, "--maxfail", "2")
+    assert result.ret == 1
+    result.assert_outcomes(failed=2)
+    pytester.runpytest(*options).assert_outcomes(failed=8)

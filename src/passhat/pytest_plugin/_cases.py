@@ -18,6 +18,7 @@ from passhat.pytest_plugin._items import Case, ItemTrial
 from passhat.pytest_plugin._keys import CASE, MARKS, TRIAL, TRIALS
 from passhat.pytest_plugin._marks import TrialsMark, read
 from passhat.pytest_plugin._refusing import COSTS
+from passhat.pytest_plugin._splitting import weigh
 
 PARAMETER = "_passhat_trial"
 VERDICT = 0
@@ -163,6 +164,7 @@ class Selecting:
     def pytest_collection_modifyitems(
         self, config: pytest.Config, items: list[pytest.Item]
     ) -> Generator[None, Any, Any]:
+        weigh(config, items)
         result = yield
         select(config, items)
         return result

@@ -150,6 +150,8 @@ class Deciding:
                 case.known = _said_of(declared)
             missing = case.end(why)
             self._report(case, cut_short(self._decided(case, cut=True), missing, case.n, why))
+            if session.shouldfail:
+                break  # so many failures were to be told, as in a session that -x or --maxfail stopped
         if session.exitstatus in _GREEN:
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
