@@ -170,16 +170,19 @@ def test_a_workspace_too_large_to_be_read_is_not_kept_and_graded_all_the_same(en
     assert any("workspace not kept" in note and "holes included" in note for note in ends["sparse"].notes)
 
 
-def test_a_failure_to_close_is_missing_and_no_try_more(run_file: Callable[..., Run]) -> None:
+def test_a_failure_to_close_is_missing_where_it_would_have_passed_and_no_try_more(run_file: Callable[..., Run]) -> None:
     run = run_file(ENVIRONMENT, limits=Limits(seconds=60, prepare_seconds=1))
     ends = {record.task: record for record in run.trials()}
     assert {deed: record.status for deed, record in ends.items()} == {
         "torn": Status.COMPLETED,
-        "done_then_torn": Status.ENVIRONMENT_ERROR,
-        "closes_and_sleeps": Status.ENVIRONMENT_ERROR,
+        "done_then_torn": Status.COMPLETED,
+        "closes_and_sleeps": Status.COMPLETED,
         "fails_to_close": Status.ENVIRONMENT_ERROR,
     }
-    assert ends["torn"].passed is False
+    assert {deed for deed, record in ends.items() if record.passed is False} == {*ends} - {"fails_to_close"}
+    assert ends["fails_to_close"].passed is None
+    errors = {deed: record.error.kind for deed, record in ends.items() if record.error is not None}
+    assert errors == dict.fromkeys({*ends} - {"torn"}, "tear-down")
     assert sorted(tries(run)) == sorted(ends)
 
 

@@ -7,7 +7,8 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -214,6 +215,27 @@ def test_failures_by_other_causes_stay_failures_and_what_no_grader_looks_at_stay
         (Status.AGENT_ERROR, False, 1.0),
         (Status.ENVIRONMENT_ERROR, None, None),
     ] * 2
+
+
+def test_a_failure_whose_environment_did_not_close_is_missing_where_graders_now_pass_it(run_here: RunHere) -> None:
+    @contextmanager
+    def environment(trial: Any) -> Iterator[int]:
+        yield 1
+        if not hasattr(trial, "output"):  # the agent's, not a grader's
+            raise OSError("can't close")
+
+    def nothing(trial: Any) -> bool:
+        return False
+
+    def anything(trial: Any) -> bool:
+        return True
+
+    run = run_here(suite_of(tasks=TASKS[:1], trials=1, environment=environment, graders=[nothing]))
+    (record,) = run.trials()
+    assert (record.status, record.passed) == (Status.COMPLETED, False)
+    found = passhat.regrade(run.path, suite_of(tasks=TASKS[:1], trials=1, environment=environment, graders=[anything]))
+    (again,) = run.reader.trials(grades=found.id)
+    assert (again.status, again.passed, again.score) == (Status.ENVIRONMENT_ERROR, None, None)
 
 
 def test_a_failure_that_can_not_be_judged_again_stays_one_without_a_score(run_here: RunHere) -> None:

@@ -26,6 +26,7 @@ class ServiceFailed(Exception):
 class Acted:
     """What came of the agent's part of a trial, before grading. ``seconds`` is the agent's own time.
 
+    ``torn`` is why closing the environment failed, after an agent that hadn't: a failure it is then by its grades only.
     ``workspace`` is the directory it left, None when it had none; ``diff`` tells what changed in it, and is None where
     nobody took marks. ``final`` is the executor's own, for its ``grade``.
     ``again`` is False where a re-run, which the status may allow, would rest on the word or the deed of an agent that
@@ -46,6 +47,7 @@ class Acted:
     diff: Callable[[], Mapping[str, str]] | None = None
     final: Any = None
     again: bool = True
+    torn: ErrorInfo | None = None
     denied: Denied | None = None
     release: Callable[[], None] = field(default=_nothing, repr=False)
 

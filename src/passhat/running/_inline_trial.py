@@ -194,20 +194,25 @@ class InlineTrial:
         status, error = status_of(
             limit=limit, provider=provider, late=late, raised=raised, unreachable=self.session.unreachable
         )
-        if torn is not None:
-            if status is Status.COMPLETED:
-                status, error = Status.ENVIRONMENT_ERROR, torn
-            else:
-                self.notes.append(f"closing the environment failed: {torn.message}")
+        if torn is not None and status is not Status.COMPLETED:
+            self.notes.append(f"closing the environment failed: {torn.message}")
         if self.stuck:
             self.notes.append("the agent's thread was still running when its trial was graded")
-        return self._acted(status, output, error, begun=True)
+        return self._acted(status, output, error, begun=True, torn=torn)
 
     def _limit(self) -> ErrorInfo | None:
         hit = self.session.limit_hit
         return None if hit is None else limit_reached(hit, self.world.limits)
 
-    def _acted(self, status: Status, output: Any, error: ErrorInfo | None, *, begun: bool = False) -> Acted:
+    def _acted(
+        self,
+        status: Status,
+        output: Any,
+        error: ErrorInfo | None,
+        *,
+        begun: bool = False,
+        torn: ErrorInfo | None = None,
+    ) -> Acted:
         made = self.workspace.made
         if made is not None and is_graded(status):
             try:
@@ -246,6 +251,7 @@ class InlineTrial:
             diff=final.diff if self.world.graders else None,
             final=final,
             again=may_run_again(status, self.agent, begun=begun),
+            torn=torn,
             denied=self.session.denied,
             release=self._release,
         )

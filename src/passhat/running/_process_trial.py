@@ -203,8 +203,9 @@ class ProcessTrial:
         self.stop()
         world = self.world
         status, error = self._status(ended)
-        if self.acting and self.torn is not None and status is not Status.ENVIRONMENT_ERROR:
-            self.notes.append(f"closing the environment failed: {self.torn.message}")
+        torn = self._torn(ended) if self.acting and status is not Status.ENVIRONMENT_ERROR else None
+        if torn is not None and status is not Status.COMPLETED:
+            self.notes.append(f"closing the environment failed: {torn.message}")
         workspace = None
         if is_graded(status):
             try:
@@ -231,6 +232,7 @@ class ProcessTrial:
             diff=functools.partial(diff_of, workspace, self.before, world.template) if world.graders else None,
             final=Left(world, self.planned, self.suite, self.variables, self.before, span=self.span),
             again=may_run_again(status, world.agents.get(self.planned.arm), begun=self.begun),
+            torn=torn,
             denied=self.session.denied,
             release=release,
         )
@@ -259,15 +261,14 @@ class ProcessTrial:
         late, raised = self._failed(ended)
         failure = self.session.last_failure
         provider = None if failure is None else ErrorInfo("provider", failure)
-        status, error = status_of(
+        return status_of(
             limit=self._limit(ended), provider=provider, late=late, raised=raised, unreachable=self.session.unreachable
         )
-        torn = self.torn
-        if torn is None and self.world.environment is not None and self.done is not None and died_closing(ended):
-            torn = unready(ended, self.world)
-        if torn is not None and status is Status.COMPLETED:
-            return Status.ENVIRONMENT_ERROR, torn
-        return status, error
+
+    def _torn(self, ended: Ended) -> ErrorInfo | None:
+        """Why closing the environment failed: what the process said, or that it ended there."""
+        closes = self.world.environment is not None and self.done is not None
+        return unready(ended, self.world) if self.torn is None and closes and died_closing(ended) else self.torn
 
     @property
     def goes_on(self) -> bool:

@@ -33,7 +33,8 @@ async def graded_record(
             acted, status=Status.ENVIRONMENT_ERROR, error=ErrorInfo("service", str(failed)), output=None
         )
     grades = made.grades
-    verdict, error = judge(acted.status, grades, graded=graded), acted.error
+    torn = acted.torn if acted.status is Status.COMPLETED else None
+    verdict, error = judge(acted.status, grades, graded=graded, torn=torn is not None), acted.error or torn
     if made.spoilt is not None and verdict.status is Status.GRADER_ERROR:
         verdict, error = judge(Status.AGENT_ERROR, grades, graded=graded), made.spoilt
     task = planned.task

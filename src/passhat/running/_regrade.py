@@ -254,7 +254,7 @@ class RegradeJob:
 
     def _judged(self, record: TrialRecord, again: GradedAgain) -> TrialRecord:
         grades = again.grades if not self.chosen else _mixed(record.grades, again.grades)
-        verdict = judge(again.acted, grades, graded=True)
+        verdict = judge(again.acted, grades, graded=True, torn=again.torn)
         return msgspec.structs.replace(
             record, status=verdict.status, passed=verdict.passed, score=verdict.score, grades=grades
         )

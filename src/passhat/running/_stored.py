@@ -28,6 +28,7 @@ class GradedAgain:
 
     ``acted`` is how the agent's part had ended. ``judges`` is what judges spent on it now. ``refused`` is the HTTP
     status by which a judge's provider refused the key. ``late`` are files of modules that graders first imported then.
+    ``torn``: closing its environment had failed.
     """
 
     acted: Status
@@ -36,11 +37,12 @@ class GradedAgain:
     cannot: str = ""
     refused: int | None = None
     late: tuple[str, ...] = ()
+    torn: bool = False
 
     @property
     def verdict(self) -> Verdict:
         """Passed, score and status by these grades."""
-        return judge(self.acted, self.grades, graded=True)
+        return judge(self.acted, self.grades, graded=True, torn=self.torn)
 
 
 def is_regradable(record: TrialRecord) -> bool:
@@ -79,7 +81,8 @@ class StoredTrials:
         finally:
             await asyncio.to_thread(left.release)
         cannot = "; ".join(f"{name} looks at what is lost: {why}" for name, why in graded.missed.items())
-        return GradedAgain(acted, graded.grades, graded.judges, cannot, graded.refused, graded.late)
+        torn = record.error is not None and record.error.kind == "tear-down"
+        return GradedAgain(acted, graded.grades, graded.judges, cannot, graded.refused, graded.late, torn)
 
     def close(self) -> None:
         """Remove what was unpacked."""

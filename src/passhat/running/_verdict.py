@@ -62,15 +62,19 @@ def may_run_again(status: Status, agent: object, *, begun: bool) -> bool:
     return status is not Status.ENVIRONMENT_ERROR
 
 
-def judge(status: Status, grades: Sequence[Grade], *, graded: bool) -> Verdict:
+def judge(status: Status, grades: Sequence[Grade], *, graded: bool, torn: bool = False) -> Verdict:
     """Passed, score and final status of a trial. ``graded``: the suite has graders.
+
+    ``torn``: closing the environment failed. That is said by the agent's process, or done to it there: it makes a trial
+    missing that would have passed, as what was to be judged may not have been written; it excuses none that failed.
 
     >>> judge(Status.TIMEOUT, [Grade(True)], graded=True)
     Verdict(passed=False, score=1.0, status=<Status.TIMEOUT: 'timeout'>)
     """
     rule = RULES[status]
     if rule.grading is Grading.YES:
-        return decide(grades)
+        verdict = decide(grades)
+        return Verdict(None, None, Status.ENVIRONMENT_ERROR) if torn and verdict.passed is not False else verdict
     if rule.grading is Grading.FOR_SCORE:
         return Verdict(False, decide(grades).score, status)
     if rule.counts is Counts.FAILURE:
