@@ -137,9 +137,7 @@ class ServerProcess:
 
     async def _next(self) -> tuple[Kind, bytes]:
         while not self._messages:
-            try:
-                await asyncio.wait_for(_readable(self._sock), _AGAIN)
-            except TimeoutError:
+            if not await _readable(self._sock, _AGAIN):
                 self._wake()
                 continue
             try:
@@ -201,19 +199,23 @@ class _Words:
             self._reader = -1
 
 
-async def _readable(sock: socket.socket) -> None:
+async def _readable(sock: socket.socket, seconds: float) -> bool:
+    """Whether there is something to read, within that time."""
     loop = asyncio.get_running_loop()
     ready = loop.create_future()
 
-    def wake() -> None:
+    def wake(found: bool) -> None:
         if not ready.done():
-            ready.set_result(None)
+            ready.set_result(found)
 
-    loop.add_reader(sock, wake)
+    loop.add_reader(sock, wake, True)
+    late = loop.call_later(seconds, wake, False)
     try:
-        await ready
+        found: bool = await ready
     finally:
+        late.cancel()
         loop.remove_reader(sock)
+    return found
 
 
 async def _gone(popen: subprocess.Popen[bytes], seconds: float = 20.0) -> None:
