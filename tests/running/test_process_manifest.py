@@ -77,7 +77,7 @@ DATA = {"rates.csv": "1", "more/a.txt": "a", "more/b.txt": "b", "start/shop.db":
 
 @pytest.mark.parametrize(
     ("changed", "named"),
-    [("tasks.jsonl", "tasks.jsonl"), ("rates.csv", "rates.csv"), ("more/b.txt", "more"), ("start/shop.db", "start")],
+    [("tasks.jsonl", "tasks.jsonl"), ("rates.csv", "rates.csv"), ("more/b.txt", "more: b.txt"), ("start/shop.db", "start: shop.db")],
 )
 @pytest.mark.parametrize("isolation", ["process", "inline"])
 def test_data_that_changes_while_the_run_goes_on_is_a_finding(

@@ -39,6 +39,7 @@ class FinalState:
         seconds: float = 0.0,
         environment: Callable[[Any], Any] | None = None,
         template: Path | None = None,
+        template_stamp: int = 0,
         before: Mapping[str, str] | None = None,
         diff: Mapping[str, str] | None = None,
         lost: Mapping[str, str] | None = None,
@@ -53,7 +54,7 @@ class FinalState:
         self._usage = usage
         self._seconds = seconds
         self._environment = environment
-        self._template = template
+        self._template, self._template_stamp = template, template_stamp
         self._before = before
         self._known_diff = diff
         self._lost = dict(lost or {})
@@ -109,16 +110,21 @@ class FinalState:
         """What the agent changed in the workspace."""
         if self._known_diff is not None:
             return self._known_diff
-        return diff_of(self._workspace.made, self._before, self._template)
+        return diff_of(self._workspace.made, self._before, self._template, self._template_stamp)
 
 
-def diff_of(made: Path | None, before: Mapping[str, str] | None, template: Path | None) -> dict[str, str]:
-    """What changed in a workspace since ``before``, or since it was made of ``template`` where no marks were taken."""
+def diff_of(
+    made: Path | None, before: Mapping[str, str] | None, template: Path | None, template_stamp: int = 0
+) -> dict[str, str]:
+    """What changed in a workspace since ``before``, or since it was made of ``template`` where no marks were taken.
+
+    Raises `WorkspaceError` for a template that was changed after ``template_stamp``, unless that is 0.
+    """
     if before is None:
         before = {}
         if template is not None:
             with tempfile.TemporaryDirectory(prefix="passhat-") as folder:
-                copy_tree(template, Path(folder))
+                copy_tree(template, Path(folder), since=template_stamp)
                 before = snapshot(Path(folder))
     return changes(before, before if made is None else snapshot(made))
 

@@ -40,6 +40,7 @@ class World:
     prepare: Callable[..., Any] | None
     environment: Callable[..., Any] | None
     template: Path | None
+    template_stamp: int  # when it was last changed before the run: `last_change`
     limits: Limits
     gateway: Gateway
     model: Model
@@ -90,7 +91,7 @@ class InlineExecutor:
         """A trial of the record, for ``grade``."""
         world, record = self._world, kept.record
         if kept.workspace is None:
-            workspace = Workspace(self._make_folder, world.template)
+            workspace = Workspace(self._make_folder, world.template, world.template_stamp)
         else:
             workspace = Workspace.at(kept.workspace)
         final = FinalState(
@@ -105,6 +106,7 @@ class InlineExecutor:
             seconds=record.seconds,
             environment=world.environment,
             template=world.template,
+            template_stamp=world.template_stamp,
             diff=kept.diff,
             lost=kept.lost,
         )

@@ -47,7 +47,7 @@ class InlineTrial:
         self.agent = world.agents[planned.arm]
         self.asynchronous = is_async(self.agent)
         self.recorder = Recorder(world.clock)
-        self.workspace = Workspace(make_folder, world.template)
+        self.workspace = Workspace(make_folder, world.template, world.template_stamp)
         self.session = open_session(world, planned, self.recorder, lambda: self.workspace.made)
         self.live = Trial(
             task_id=task.id,
@@ -97,6 +97,8 @@ class InlineTrial:
     async def _make_ready(self) -> None:
         """The starting state: ``prepare``, the marks of the workspace for ``diff``, and the open environment."""
         world, seconds = self.world, self.world.limits.prepare_seconds
+        if world.template is not None:
+            await self._step("template", self.thread.submit(self.workspace.check), seconds)
         if world.prepare is not None:
             await self._step("prepare", self._call(world.prepare), seconds)
         if self.workspace.made is not None and world.graders:
@@ -110,7 +112,10 @@ class InlineTrial:
         seconds = self.world.limits.seconds
         self.recorder.restart()
         try:
-            return await within(self._call(self.agent), seconds), None, None
+            output = await within(self._call(self.agent), seconds)
+            if self.workspace.refused is not None:
+                raise Raised(self.workspace.refused)
+            return output, None, None
         except DeadlinePassed as late:
             self.stuck = not self.asynchronous
             return None, ErrorInfo("timeout", late.words, "DeadlinePassed"), None
@@ -235,6 +240,7 @@ class InlineTrial:
             seconds=self.seconds,
             environment=self.world.environment,
             template=self.world.template,
+            template_stamp=self.world.template_stamp,
             before=self.before,
         )
         return Acted(

@@ -110,7 +110,8 @@ def _unless_refused(grader: Callable[..., Any], name: str, given: Grade, before:
 def _final(order: GradeOrder, suite: Suite) -> FinalState:
     left = order.workspace
     if left is None:
-        workspace = Workspace(_folder, None if order.template is None else Path(order.template))
+        template = None if order.template is None else Path(order.template)
+        workspace = Workspace(_folder, template, order.template_stamp)
     else:
         workspace = Workspace.at(Path(left))
     return FinalState(
@@ -125,6 +126,7 @@ def _final(order: GradeOrder, suite: Suite) -> FinalState:
         seconds=order.seconds,
         environment=suite.environment,
         template=None if order.template is None else Path(order.template),
+        template_stamp=order.template_stamp,
         before=order.before,
         diff=order.diff,
         lost=order.lost,
@@ -166,7 +168,7 @@ class Attempt:
         self.recorder = _Telling(channel)
         recorder_here.set(self.recorder)
         template = None if order.template is None else Path(order.template)
-        self.workspace = Workspace(self._make_workspace, template)
+        self.workspace = Workspace(self._make_workspace, template, order.template_stamp)
         self.live = Trial(
             task_id=order.task_id,
             input=order.input,
@@ -205,6 +207,7 @@ class Attempt:
         """The world first, and a module that is the agent's own last: nothing of it has run when that is said."""
         arm = self.order.arm
         suite: Suite = self._step("import", lambda: suite_at(self.order.suite))
+        self._step("template", self.workspace.check)
         named = suite.is_named(arm)
         self.is_async = self.order.is_async if named else is_async(suite.arm(arm))
         if suite.prepare is not None:
@@ -232,6 +235,8 @@ class Attempt:
             output = self._call(agent)
         except BaseException as error:
             return Done(None, error_info("raised", error))
+        if self.workspace.refused is not None:
+            return Done(None, error_info("raised", self.workspace.refused))
         try:
             return Done(checked(output, self.order.output_bytes))
         except TooLarge as large:

@@ -117,6 +117,7 @@ class ProcessGrading:
             seconds=acted.seconds,
             workspace=None if acted.workspace is None else str(acted.workspace),
             template=None if world.template is None else os.path.abspath(world.template),
+            template_stamp=world.template_stamp,
             before=self.trial.before,
             diff=None if self.trial.diff is None else dict(self.trial.diff),
             lost=dict(self.trial.lost),

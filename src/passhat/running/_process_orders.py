@@ -20,7 +20,8 @@ class SuiteAddress(msgspec.Struct, frozen=True):
 class ActOrder(msgspec.Struct, frozen=True, kw_only=True):
     """One attempt: the public part of a task, and where to work. No expected answer travels with it.
 
-    ``workspace`` is a path at which nothing exists yet. ``marks`` asks for the marks of the workspace's files after
+    ``workspace`` is a path at which nothing exists yet, ``template_stamp`` since when the template must be as it is.
+    ``marks`` asks for the marks of the workspace's files after
     ``prepare``. ``seconds`` is the agent's deadline, ``output_bytes`` what its output may take. ``is_async``: so the
     agent is, which a process that hasn't imported it can't see.
     """
@@ -36,6 +37,7 @@ class ActOrder(msgspec.Struct, frozen=True, kw_only=True):
     model: ModelAccess
     workspace: str
     template: str | None = None
+    template_stamp: int = 0
     marks: bool = False
     seconds: float | None = None
     output_bytes: int | None = None
@@ -63,6 +65,7 @@ class GradeOrder(msgspec.Struct, frozen=True, kw_only=True):
     workspace: str | None
     template: str | None
     before: dict[str, str] | None
+    template_stamp: int = 0
     diff: dict[str, str] | None = None
     lost: dict[str, str] = {}
     services: tuple[ServiceAddress, ...] = ()

@@ -121,6 +121,7 @@ class ProcessTrial:
             model=self.session.access,
             workspace=str(self.place),
             template=None if world.template is None else os.path.abspath(world.template),
+            template_stamp=world.template_stamp,
             marks=bool(world.graders),
             seconds=limits.seconds,
             output_bytes=limits.output_bytes,
@@ -229,7 +230,9 @@ class ProcessTrial:
             model=model_that_answered(transcript),
             notes=tuple(self.notes),
             workspace=workspace,
-            diff=functools.partial(diff_of, workspace, self.before, world.template) if world.graders else None,
+            diff=functools.partial(diff_of, workspace, self.before, world.template, world.template_stamp)
+            if world.graders
+            else None,
             final=Left(world, self.planned, self.suite, self.variables, self.before, span=self.span),
             again=may_run_again(status, world.agents.get(self.planned.arm), begun=self.begun),
             torn=torn,

@@ -16,7 +16,7 @@ import msgspec
 from passhat.facts import Manifest, Task
 from passhat.isolation._descriptors import more_descriptors
 from passhat.running._asked import Asked, Select
-from passhat.running._data_files import DataFiles
+from passhat.running._data_files import DataFiles, last_change
 from passhat.running._errors import RunError
 from passhat.running._executor import Executor
 from passhat.running._inline import InlineExecutor, World
@@ -92,7 +92,7 @@ class Setup:
     @functools.cached_property
     def data(self) -> DataFiles:
         """The files that its trials read."""
-        return DataFiles(self.suite)
+        return DataFiles(self.suite, self._since)
 
     def _chosen_model(self) -> Model:
         asked = self.asked
@@ -161,6 +161,7 @@ class Setup:
             prepare=suite.prepare,
             environment=suite.environment,
             template=self.template,
+            template_stamp=0 if self.template is None else last_change(self.template, self._since),
             limits=self.limits,
             gateway=gateway,
             model=self.model,

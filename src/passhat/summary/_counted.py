@@ -61,6 +61,9 @@ class Counted:
         return [task for task in tasks if task.unplanned and not task.planned and task.split != "tune"]
 
     @property
-    def tampered(self) -> bool:
-        """Whether others than the runner wrote to the run's records."""
-        return self.manifest.state == "damaged" or self.manifest.tampered or bool(self.tally.unforeseen)
+    def tampered(self) -> str:
+        """Why nothing is proved whatever the counts say: others than the runner wrote to the run's records, or to what
+        its trials read; empty when neither did."""
+        if self.manifest.state == "damaged" or self.manifest.tampered or self.tally.unforeseen:
+            return "others wrote to the run's files"
+        return "what its trials read was changed" if self.manifest.data_changed else ""

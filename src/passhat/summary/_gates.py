@@ -43,7 +43,7 @@ class Terms:
 
     looks: Mapping[str, int] = field(default_factory=dict)
     mixed_allowed: bool = False  # over answers from several kinds of source
-    tampered: bool = False  # others wrote to the run's records
+    tampered: str = ""  # `Counted.tampered`
     undecided: str | None = None  # "pass" or "fail", whatever the run and its tests say
 
 
@@ -67,7 +67,7 @@ class GateJudge:
         def row(verdict: GateVerdict, bound: float | None, estimate: float | None, message: str) -> GateRow:
             if self.terms.tampered and verdict != "not met":
                 verdict = "incomplete"
-                message += ", but others wrote to the run's files: nothing is proved until they are whole"
+                message += f", but {self.terms.tampered} while it went on: nothing is proved"
             if looks > 1:
                 message += (
                     f". Look {looks} at this gate, at its share of the error: all looks together would meet a bar that "
@@ -297,18 +297,18 @@ def exit_code(
     policy: MissingPolicy,
     *,
     undecided_fails: bool,
-    tampered: bool = False,
+    tampered: str = "",
 ) -> tuple[ExitCode, str]:
     """What the process should say, and why it isn't 0: a disproved gate first, then what is incomplete, then undecided.
 
-    A run whose records others wrote to is incomplete whatever they say. One with missing trials is, unless the policy
+    A run whose records, or data, others wrote to is incomplete whatever they say. One with missing trials is, unless the policy
     gave them a meaning, or there are gates on rates: these then say whether what is missing matters.
     """
     verdicts = {row.verdict for row in rows}
     if "not met" in verdicts:
         return ExitCode.GATE_NOT_MET, "a gate is not met"
     if tampered:
-        return ExitCode.INCOMPLETE, "incomplete: others wrote to the run's files while it went on"
+        return ExitCode.INCOMPLETE, f"incomplete: {tampered} while it went on"
     on_rates = any(gate.rate not in AMOUNTS for gate in gates)
     matters = missing > 0 and not on_rates and policy in ("bound", "exclude-provider")
     if "incomplete" in verdicts or matters:

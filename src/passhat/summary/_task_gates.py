@@ -46,7 +46,7 @@ class TaskGates:
         if gate.broken:
             return GateRow(gate.gate, "incomplete", None, 1, None, 1.0, f"the test itself is broken: {gate.broken}")
         if not gate.has_bar:
-            return _plain(gate, alone, terms.tampered)
+            return _plain(gate, alone, bool(terms.tampered))
         judge = GateJudge(
             msgspec.structs.replace(self._manifest, model_source=gate.model_source),
             alone,

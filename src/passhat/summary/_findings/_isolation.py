@@ -19,7 +19,8 @@ def data_changed(evidence: Evidence) -> Iterator[Finding]:
             "data-changed",
             "error",
             f"While the run went on, what its trials read was changed ({named(changed)}): not all trials were about "
-            "the same thing, and the rates describe a mixture",
+            "the same thing, and the rates describe a mixture. See that it is as it should be, and run again: leave it "
+            "alone until the run has ended, and if a trial did it, --confine lets no trial write there",
         )
 
 
