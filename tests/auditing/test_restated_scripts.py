@@ -50,6 +50,12 @@ RESTATING = {
     "by a client": 'faux.script(say("a"))\n    client = OpenAI()\n    assert answer("?", client=client) == "a"',
     "in a with": 'faux.script(say("a"))\n    with OpenAI() as client:\n        assert answer("?", client) == "a"',
     "of an object": 'faux.script(say("a"))\n    bot = Bot(3)\n    out = bot.ask("?")\n    assert out.text == "a"',
+    "of an object made for it": 'faux.script(say("a"))\n    assert Bot(3).ask("?").text == "a"',
+    "of one made for it, kept": 'faux.script(say("a"))\n    out = Bot().ask("?")\n    assert out.strip() == "a"',
+    "by a client made for it": 'faux.script(say("a"))\n    assert OpenAI().create(n=1).choices[0].text == "a"',
+    "of one made for it, run": 'faux.script(say("a"))\n    assert asyncio.run(Bot().ask("?")) == "a"',
+    "named on the way": 'faux.script(say("a"))\n    assert (out := answer("?")) == "a" and out',
+    "named in an if": 'faux.script(say("a"))\n    if out := answer("?"):\n        assert out == "a"',
     "run to its end": 'faux.script(say("a"))\n    assert asyncio.run(answer("?")) == "a"',
     "a setting before": 'monkeypatch.setenv("A", "b")\n    faux.script(say("a"))\n    assert answer("?") == "a"',
     "unittest": 'faux.script(say("a"))\n    self.assertEqual(answer(), "a")\n    self.assertTrue(answer())',
@@ -59,6 +65,7 @@ RESTATING = {
 SILENT = {
     "no assert": 'faux.script(say("Done."))\n    answer()',
     "its result is kept": 'faux.script(structured({"n": 1}))\n    out = answer()\n    answer()',
+    "of an object made for it": 'faux.script(say("Done."))\n    Bot().ask("?")',
     "awaited": 'faux.script(say("Done."))\n    asyncio.run(answer("?"))',
 }
 UNASKED = {
@@ -90,6 +97,15 @@ SOUND = {
     "a state by a name, out kept": 'faux.script(call("r", {"n": 2}))\n    out = answer()\n    assert last() == 2',
     "a state of its own": 'faux.script(call("r", {"n": 2}))\n    s = Shop()\n    o = answer(s)\n    assert s.last == 2',
     "a state asked": 'faux.script(call("r", {"n": 2}))\n    s = Shop()\n    answer(s)\n    assert s.last() == 2',
+    "a state read anew": 'faux.script(call("r", {"n": 2}))\n    answer()\n    assert Shop().last() == 2',
+    "a state read anew, kept": 'faux.script(call("r", {"n": 2}))\n    out = answer()\n    assert Shop("x").last.n == 2',
+    "a state of a fixture": 'faux.script(call("r", {"n": 2}))\n    assert Bot(shop).ask("?").n == 2',
+    "an object around the answer": 'faux.script(say("a"))\n    assert Page(answer("?")).text() == "a"',
+    "an object that is told": 'faux.script(say("a"))\n    assert Expect("a").of("?") == "a"',
+    "two objects": 'faux.script(say("a"))\n    assert Bot().ask("?") == "a"\n    assert Log().last() == "a"',
+    "an object's own field": 'faux.script(say("a"))\n    out = Bot().ask("?")\n    assert out.exit_code == 0',
+    "a name given again": 'faux.script(say("a"))\n    out = "a"\n    if out := answer("?"):\n        pass\n'
+    "    assert out.ok",
     "what the model was told": 'faux.script(call("read", {"p": "p1"}), say("x"))\n    answer()\n'
     '    assert "p1" in faux.requests[1].messages[-1].text',
     "the second answer": 'faux.script(say("bad"), say("good"))\n    assert answer() == "good"',

@@ -86,15 +86,22 @@ def _compares(helper: Function) -> bool:
 def _nests(call: ast.Call) -> bool:
     """Whether a call gets the result of another one, which may be the answer: ``same(answer(), "a")``."""
     parts = [part for part in _hands(call) if isinstance(part, ast.Call)]
-    return any(not name_of(part.func)[:1].isupper() and not (_reads(part) or builds(part)) for part in parts)
+    return any(not _makes(part) and not (_reads(part) or builds(part)) for part in parts)
 
 
 def _reads(node: ast.Call) -> bool:
     """Whether a call only looks at its arguments, or goes on from the result of another call."""
     name = name_of(node.func)
     if isinstance(node.func, ast.Attribute):
-        return name in _READING or _asserts(node) or _runs(node) or isinstance(_start(node.func), ast.Call)
+        start = _start(node.func)
+        goes_on = isinstance(start, ast.Call) and not _makes(start)  # of Bot().ask("?") the whole is what is asked
+        return name in _READING or _asserts(node) or _runs(node) or goes_on
     return name in _READING
+
+
+def _makes(node: ast.Call) -> bool:
+    """Whether a call makes an object, as its capital says."""
+    return name_of(node.func)[:1].isupper()
 
 
 def _asserts(node: ast.Call) -> bool:
@@ -106,9 +113,9 @@ def _runs(node: ast.Call) -> bool:
 
 
 def _bare(node: ast.expr) -> ast.expr:
-    """Without ``await`` and without ``asyncio.run(…)`` around it."""
+    """Without ``await``, ``asyncio.run(…)`` or ``name := …`` around it."""
     while True:
-        if isinstance(node, ast.Await):
+        if isinstance(node, ast.Await | ast.NamedExpr):
             node = node.value
         elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and _runs(node):
             node = node.args[0]
@@ -124,7 +131,7 @@ def _bound(body: Sequence[ast.stmt]) -> dict[str, ast.Call | None]:
         pairs: list[tuple[ast.expr | None, ast.expr | None]] = []
         if isinstance(node, ast.Assign) and len(node.targets) == 1:
             pairs = [(node.targets[0], node.value)]
-        elif isinstance(node, ast.AnnAssign):
+        elif isinstance(node, ast.AnnAssign | ast.NamedExpr):
             pairs = [(node.target, node.value)]
         elif isinstance(node, ast.With | ast.AsyncWith):
             pairs = [(item.optional_vars, item.context_expr) for item in node.items]
