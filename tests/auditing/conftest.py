@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -11,8 +12,9 @@ import pytest
 
 from passhat.auditing import Audit, audit
 from passhat.facts import Task
+from passhat.gateway import Gateway
 from passhat.graders import outcome, trace
-from passhat.running import Entrance, entrance
+from passhat.running import Entrance
 from passhat.suite import Suite
 from passhat.trial import Trial
 
@@ -21,9 +23,9 @@ Auditor = Callable[..., Audit]
 
 @pytest.fixture(scope="session")
 def through() -> Iterator[Entrance]:
-    """One gateway for all audits."""
-    with entrance() as opened:
-        yield opened
+    """One gateway for all audits; the environment stays that of the tests, which run beside those of other rooms."""
+    with Gateway() as gateway:
+        yield Entrance(gateway, dict(os.environ))
 
 
 @pytest.fixture

@@ -5,12 +5,11 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import pytest
-
-from passhat.cli import main
 
 SUITE = """
 import json
@@ -78,22 +77,6 @@ def passhat(folder: Path) -> Call:
 
 
 @pytest.fixture
-def here(folder: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> Iterator[Call]:
+def here(folder: Path, called_here: Call) -> Call:
     """The same call within the tests' own process, which has everything loaded: for what only reads or is refused."""
-    for name in [name for name in os.environ if name.startswith(("OPENAI_", "ANTHROPIC_", "PASSHAT_"))]:
-        monkeypatch.delenv(name)
-    monkeypatch.setenv("COLUMNS", "100")
-    monkeypatch.chdir(folder)
-    monkeypatch.setattr(sys, "path", list(sys.path))
-    loaded = set(sys.modules)
-
-    def call(*arguments: str) -> subprocess.CompletedProcess[str]:
-        capfd.readouterr()
-        with pytest.raises(SystemExit) as left:
-            main(arguments)
-        return subprocess.CompletedProcess(arguments, left.value.code, *capfd.readouterr())  # type: ignore[arg-type]
-
-    yield call
-    for name in set(sys.modules) - loaded:
-        if str(folder) in str(getattr(sys.modules[name], "__file__", "")):
-            del sys.modules[name]
+    return partial(called_here, folder)

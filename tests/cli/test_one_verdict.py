@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import subprocess
-import sys
 from collections.abc import Callable
-from pathlib import Path
+from functools import partial
 
 import pytest
 
@@ -38,35 +36,44 @@ Call = Callable[..., subprocess.CompletedProcess[str]]
 
 
 OFF = [f"-pno:{name}" for name in ("cacheprovider", "hypothesispytest", "cov", "xdist", "randomly", "rerunfailures")]
+RUN = ("run", "eval_coin.py", "--isolation", "inline")
 
 
 class Project:
     """A repository with one suite and one test of the same counts."""
 
-    def __init__(self, here: Call, folder: Path, gate: str, trials: int, missed: list[int]) -> None:
-        self.here = here
-        self.folder = folder
-        self.environ = {key: value for key, value in os.environ.items() if not key.startswith(("OPENAI_", "PASSHAT_"))}
+    def __init__(self, pytester: pytest.Pytester, called_here: Call, gate: str, trials: int, missed: list[int]) -> None:
+        self.pytester = pytester
+        self.called_here = called_here
+        self.path = pytester.path
         fields = {"gate": gate, "trials": trials, "missed": missed}
-        (folder / "eval_coin.py").write_text(SUITE.format(**fields))
-        (folder / "test_coin.py").write_text(TEST.format(**fields))
+        (self.path / "eval_coin.py").write_text(SUITE.format(**fields))
+        (self.path / "test_coin.py").write_text(TEST.format(**fields))
+        pytester.makeini("[pytest]\nasyncio_default_fixture_loop_scope = function")
         for words in ("init -q", "add .", "-c user.name=t -c user.email=t@localhost commit -q -m start"):
-            self.call("git", *words.split())
+            subprocess.run(["git", *words.split()], cwd=self.path, check=True)
 
-    def call(self, *words: str) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(words, cwd=self.folder, env=self.environ, capture_output=True, text=True)
+    def passhat(self, *words: str) -> subprocess.CompletedProcess[str]:
+        return self.called_here(self.path, *words)
+
+    def pytest(self) -> pytest.RunResult:
+        return self.pytester.runpytest_inprocess("-q", *OFF, "test_coin.py", "--junitxml=j.xml")
 
     def said(self) -> tuple[tuple[str, int], tuple[str, int], tuple[str, int]]:
         """Verdict and look: of `passhat run`, of the JSON of its report, of pytest."""
-        python = (sys.executable, "-m")
-        run = self.call(*python, "passhat", "run", "eval_coin.py", "-q", "--isolation", "inline")
-        report = self.here("report", "last", "--json")
-        tested = self.call(*python, "pytest", "-q", *OFF, "test_coin.py", "--junitxml=j.xml")
+        run = self.passhat(*RUN, "-q")
+        report = self.passhat("report", "last", "--json")
+        tested = self.pytest()
         (row,) = json.loads(report.stdout)["gates"]
         code = {0: "met", 1: "not met", 4: "undecided"}[run.returncode]
-        found = re.search(r'name="verdict" value="([^"]+)"', (self.folder / "j.xml").read_text())
+        found = re.search(r'name="verdict" value="([^"]+)"', (self.path / "j.xml").read_text())
         assert found is not None, tested.stdout
-        return (code, _look(run.stdout)), (row["verdict"], row["looks"]), (found[1], _look(tested.stdout))
+        return (code, _look(run.stdout)), (row["verdict"], row["looks"]), (found[1], _look(tested.stdout.str()))
+
+
+@pytest.fixture
+def project(pytester: pytest.Pytester, called_here: Call) -> Callable[[str, int, list[int]], Project]:
+    return partial(Project, pytester, called_here)
 
 
 def _look(text: str) -> int:
@@ -85,11 +92,11 @@ def _look(text: str) -> int:
     ],
 )
 def test_command_line_json_and_pytest_say_the_same_of_the_same_counts(
-    here: Call, tmp_path: Path, gate: str, trials: int, missed: list[int], first: str, second: str
+    project: Callable[..., Project], gate: str, trials: int, missed: list[int], first: str, second: str
 ) -> None:
-    project = Project(here, tmp_path, gate, trials, missed)
-    assert set(project.said()) == {(first, 1)}
-    again = project.said()
+    coin = project(gate, trials, missed)
+    assert set(coin.said()) == {(first, 1)}
+    again = coin.said()
     look = 1 if first == "met" else 2
     assert again[1] == (second, look)
     assert {verdict for verdict, _ in again} == {second}
@@ -97,12 +104,13 @@ def test_command_line_json_and_pytest_say_the_same_of_the_same_counts(
         assert {said for _, said in again} == {2}
 
 
-def test_a_percentile_that_the_trials_cannot_bound_is_refused_by_both(here: Call, tmp_path: Path) -> None:
-    project = Project(here, tmp_path, "p95 seconds <= 30", 58, [])
-    for words in (("passhat", "run", "eval_coin.py", "--isolation", "inline"), ("pytest", "test_coin.py")):
-        done = project.call(sys.executable, "-m", *words)
-        said = " ".join(f"{done.stdout} {done.stderr}".split())
-        assert done.returncode == 2
+def test_a_percentile_that_the_trials_cannot_bound_is_refused_by_both(project: Callable[..., Project]) -> None:
+    coin = project("p95 seconds <= 30", 58, [])
+    run, tested = coin.passhat(*RUN), coin.pytest()
+    both = [(run.returncode, run.stdout + run.stderr), (tested.ret, tested.stdout.str() + tested.stderr.str())]
+    for code, text in both:
+        said = " ".join(text.split())
+        assert code == 2
         assert "can't be met by 1 task × 58 trials" in said
         assert "59 trials a task could" in said
-    assert not (tmp_path / ".passhat").exists()
+    assert not (coin.path / ".passhat").exists()

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
-import os
 import random
 import re
 import subprocess
-import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import msgspec
@@ -261,13 +261,13 @@ def test_numbers_out_of_range_are_refused(call: object, part: str) -> None:
         call()  # type: ignore[operator]
 
 
-def test_the_command_line_plans_from_a_table_and_from_a_rate(tmp_path: Path) -> None:
+def test_the_command_line_plans_from_a_table_and_from_a_rate(
+    tmp_path: Path, called_here: Callable[..., subprocess.CompletedProcess[str]]
+) -> None:
     rows = [f"t{task},{trial},{int(trial < task % 6)}" for task in range(20) for trial in range(5)]
     (tmp_path / "pilot.csv").write_text("\n".join(["task,trial,passed", *rows]) + "\n")
 
-    def call(*arguments: str) -> subprocess.CompletedProcess[str]:
-        command = [sys.executable, "-m", "passhat", "plan", *arguments]
-        return subprocess.run(command, cwd=tmp_path, env=dict(os.environ), capture_output=True, text=True)
+    call = functools.partial(called_here, tmp_path, "plan")
 
     done = call("pilot.csv", "--difference", "5%")
     assert done.returncode == 0, done.stderr

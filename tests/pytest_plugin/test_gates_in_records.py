@@ -5,8 +5,7 @@ from __future__ import annotations
 import json
 import re
 import subprocess
-import sys
-from pathlib import Path
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -65,19 +64,29 @@ CASES = {
 }
 
 
-def reported(folder: Path, *words: str) -> tuple[int, dict[str, Any]]:
-    command = [sys.executable, "-m", "passhat", "report", "last", "--json", *words]
-    done = subprocess.run(command, cwd=folder, capture_output=True, text=True)
-    assert done.stdout, done.stderr
-    return done.returncode, json.loads(done.stdout)
+Reported = Callable[..., tuple[int, dict[str, Any]]]
+
+
+@pytest.fixture
+def reported(pytester: pytest.Pytester, called_here: Callable[..., subprocess.CompletedProcess[str]]) -> Reported:
+    """The exit code of a report of the last session, and what is in its JSON."""
+
+    def report(*words: str) -> tuple[int, dict[str, Any]]:
+        done = called_here(pytester.path, "report", "last", "--json", *words)
+        assert done.stdout, done.stderr
+        return done.returncode, json.loads(done.stdout)
+
+    return report
 
 
 @pytest.mark.parametrize("name", list(CASES))
-def test_the_record_says_the_same_of_a_test_as_its_session(pytester: pytest.Pytester, name: str) -> None:
+def test_the_record_says_the_same_of_a_test_as_its_session(
+    pytester: pytest.Pytester, reported: Reported, name: str
+) -> None:
     test, verdict = CASES[name]
     pytester.makepyfile(test_it=FILE.format(test=test))
     session = pytester.runpytest("--junitxml=out.xml")
-    code, report = reported(pytester.path)
+    code, report = reported()
     assert (code == 0) == (session.ret == 0), (code, session.ret, report["gates"])
     assert [(row["task"], row["verdict"]) for row in report["gates"]] == [("test_it.py::test_it", verdict)] * bool(
         verdict
@@ -86,12 +95,12 @@ def test_the_record_says_the_same_of_a_test_as_its_session(pytester: pytest.Pyte
         assert found[1] == verdict
 
 
-def test_bounds_looks_and_the_rules_of_several_tests_agree(pytester: pytest.Pytester) -> None:
+def test_bounds_looks_and_the_rules_of_several_tests_agree(pytester: pytest.Pytester, reported: Reported) -> None:
     tests = [CASES[name][0].replace("test_it", f"test_{place}") for place, name in enumerate(CASES)]
     pytester.makepyfile(test_it=FILE.format(test="\n".join(tests)))
     for look in (1, 2):
         session = pytester.runpytest("--junitxml=out.xml")
-        _, report = reported(pytester.path)
+        _, report = reported()
         xml = (pytester.path / "out.xml").read_text()
         said = {}
         for case in re.findall(r"<testcase .*?</testcase>", xml, re.DOTALL):
@@ -110,19 +119,19 @@ def test_bounds_looks_and_the_rules_of_several_tests_agree(pytester: pytest.Pyte
         assert f"lies between {undecided['bound']:.3f}" in text
 
 
-def test_the_policy_of_the_session_is_kept_and_can_be_overruled(pytester: pytest.Pytester) -> None:
+def test_the_policy_of_the_session_is_kept_and_can_be_overruled(pytester: pytest.Pytester, reported: Reported) -> None:
     pytester.makepyfile(test_it=FILE.format(test=CASES["undecided"][0]))
     assert pytester.runpytest("--undecided", "pass").ret == 0
-    assert reported(pytester.path)[0] == 0
-    assert reported(pytester.path, "--undecided", "fail")[0] == 4
+    assert reported()[0] == 0
+    assert reported("--undecided", "fail")[0] == 4
 
 
-def test_a_session_that_was_broken_off_is_incomplete(pytester: pytest.Pytester) -> None:
+def test_a_session_that_was_broken_off_is_incomplete(pytester: pytest.Pytester, reported: Reported) -> None:
     stop = "\n    if trial.number == 2: raise KeyboardInterrupt"
     test = gated("pass@1 >= 0.8", 20, []).replace("(trial):", "(trial):" + stop)
     pytester.makepyfile(test_it=FILE.format(test=test))
     assert pytester.runpytest_subprocess().ret != 0
-    assert reported(pytester.path)[0] == 3
+    assert reported()[0] == 3
 
 
 CUT = """
@@ -134,8 +143,10 @@ def pytest_runtestloop(session):
 
 
 @pytest.mark.parametrize("gate", ["pass@1 >= 0.3", None, "every trial"])
-def test_a_session_that_a_hook_cuts_short_is_green_in_no_report(pytester: pytest.Pytester, gate: str | None) -> None:
+def test_a_session_that_a_hook_cuts_short_is_green_in_no_report(
+    pytester: pytest.Pytester, reported: Reported, gate: str | None
+) -> None:
     pytester.makeconftest(CUT.format(kept=18))
     pytester.makepyfile(test_it=FILE.format(test=gated(gate, 20, [])))
     assert pytester.runpytest().ret == 1
-    assert reported(pytester.path)[0] == 3
+    assert reported()[0] == 3

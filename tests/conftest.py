@@ -1,0 +1,127 @@
+"""What tests share with those that run after them in the same process is as they found it."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Generator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+from _pytest.pytester import SysModulesSnapshot
+
+from passhat.cli import main
+
+_PROVIDERS = ("OPENAI_", "ANTHROPIC_", "PASSHAT_MODEL", "PASSHAT_PROVIDER", "PASSHAT_JUDGE_MODEL")
+for _variable in [name for name in os.environ if name.startswith(_PROVIDERS)]:
+    del os.environ[_variable]  # keys and addresses of whoever runs the tests are for none of them
+
+_OF_PYTEST = os.environ.encodekey("PYTEST_CURRENT_TEST")
+
+
+class Shared(NamedTuple):
+    """What a test could leave to the next."""
+
+    path: list[str]
+    variables: dict[Any, Any]  # as the system has them
+    folder: str
+    interrupt: Any
+
+    @classmethod
+    def now(cls) -> Shared:
+        variables = os.environ._data.copy()  # type: ignore[attr-defined]  # a copy in text takes 200 times as long
+        variables.pop(_OF_PYTEST, None)
+        return cls(list(sys.path), variables, os.getcwd(), signal.getsignal(signal.SIGINT))
+
+
+_BEFORE = pytest.StashKey[Shared]()
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> Generator[None, object, object]:
+    item.stash[_BEFORE] = Shared.now()
+    return (yield)
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_runtest_teardown(item: pytest.Item) -> Generator[None, object, object]:
+    try:
+        return (yield)
+    finally:
+        _restore(item.stash[_BEFORE], Shared.now())
+
+
+def _restore(before: Shared, now: Shared) -> None:
+    """Take the folders of its suites off `sys.path`; to leave anything else is the test's fault."""
+    if now == before:
+        return
+    sys.path[:] = before.path
+    _forget_modules_of({Path(folder) for folder in set(now.path) - set(before.path) if folder})
+    left = []
+    for name in {name for name, _ in before.variables.items() ^ now.variables.items()}:
+        variable = os.environ.decodekey(name)
+        left.append(f"the variable {variable}")
+        if name in before.variables:
+            os.environ[variable] = os.environ.decodevalue(before.variables[name])
+        else:
+            del os.environ[variable]
+    if now.folder != before.folder:
+        left.append(f"the working folder {now.folder}")
+        os.chdir(before.folder)
+    if now.interrupt is not before.interrupt:
+        left.append(f"{now.interrupt!r} for SIGINT")
+        signal.signal(signal.SIGINT, before.interrupt)
+    assert not left, f"the next test would find changed: {', '.join(left)}"
+
+
+def _forget_modules_of(folders: set[Path]) -> None:
+    """A suite elsewhere that has modules of the same names would get these."""
+    for name, module in list(sys.modules.items()):
+        file = getattr(module, "__file__", None)
+        if file is not None and not folders.isdisjoint(Path(file).parents):
+            del sys.modules[name]
+
+
+@pytest.fixture
+def pytester(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> pytest.Pytester:
+    """Forgets after a session within this process which modules of its own folder were loaded there, and no others.
+
+    It would forget all of them: a library would be loaded anew by each such session, and by whoever needs it next,
+    which takes most of the time of a small session, makes two of one class, and isn't possible with numpy.
+    """
+
+    def is_elsewhere(name: str) -> bool:
+        file = getattr(sys.modules[name], "__file__", None)
+        return file is not None and pytester.path not in Path(file).parents
+
+    def snapshot() -> SysModulesSnapshot:
+        return SysModulesSnapshot(preserve=is_elsewhere)
+
+    monkeypatch.setattr(pytester, "_Pytester__take_sys_modules_snapshot", snapshot)  # of each session
+    monkeypatch.setattr(pytester, "_sys_modules_snapshot", snapshot())  # of them all
+    return pytester
+
+
+@pytest.fixture
+def called_here(
+    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> Callable[..., subprocess.CompletedProcess[str]]:
+    """Call the command line as a user does, in a folder and without keys, but in this process: all is loaded there."""
+
+    def call(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+        capfd.readouterr()
+        with monkeypatch.context() as changed:
+            for name in [name for name in os.environ if name.startswith(_PROVIDERS)]:
+                changed.delenv(name)
+            changed.setenv("COLUMNS", "100")
+            changed.chdir(folder)
+            # a suite that a test writes anew within a second, as long as before, would stay the old one
+            changed.setattr(sys, "dont_write_bytecode", True)
+            with pytest.raises(SystemExit) as left:
+                main(arguments)
+        return subprocess.CompletedProcess(arguments, left.value.code, *capfd.readouterr())  # type: ignore[arg-type]
+
+    return call
