@@ -48,8 +48,9 @@ def test_the_workflow_has_five_tiers_and_its_commands_run_green_as_written(proje
     own = list(dict.fromkeys(line for line in lines if not line.startswith("pip install")))
     assert len(own) == 8
     (project / "review.json").unlink(missing_ok=True)
-    for line in own:
-        done = call(project, re.sub(r"--trials \d+", "--trials 2", line) if small else line)
+    commands = dict.fromkeys(re.sub(r"--trials \d+", "--trials 2", line) if small else line for line in own)
+    for line in commands:
+        done = call(project, line)
         assert done.returncode == 0, f"{line}\n{done.stdout}\n{done.stderr}"
 
 

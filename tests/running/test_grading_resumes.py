@@ -26,7 +26,7 @@ RunHere = Callable[..., Run]
 class Desk:
     """A suite with a judge that can be out of order; counts what its agent and its judge are asked."""
 
-    def __init__(self, tasks: int = 30, trials: int = 10) -> None:
+    def __init__(self, tasks: int, trials: int = 10) -> None:
         self.tasks, self.trials = tasks, trials
         self.acted: Counter[str] = Counter()
         self.judged = 0
@@ -75,14 +75,15 @@ def verdicts(run: Run) -> dict[tuple[str, int], tuple[bool | None, Status]]:
     return {(r.task, r.trial): (r.passed, r.status) for r in run.trials()}
 
 
-def test_an_outage_of_the_judge_loses_nothing_and_resumes_with_grading_alone(run_here: RunHere) -> None:
-    whole = run_here(Desk().suite())
-    desk = Desk()
-    desk.out_after = 150
+@pytest.mark.parametrize("tasks", [8, pytest.param(30, marks=pytest.mark.long)], ids=["80 trials", "300 trials"])
+def test_an_outage_of_the_judge_loses_nothing_and_resumes_with_grading_alone(run_here: RunHere, tasks: int) -> None:
+    whole = run_here(Desk(tasks).suite())
+    desk = Desk(tasks)
+    desk.out_after = 5 * tasks
     run = run_here(desk.suite())
     records = list(run.trials())
     statuses = Counter(record.status for record in records)
-    assert statuses[Status.GRADER_ERROR] > 100
+    assert statuses[Status.GRADER_ERROR] > 3 * tasks
     assert all(record.passed is None for record in records if record.status is Status.GRADER_ERROR)
     failed = {(r.task, r.trial) for r in records if r.passed is False}
     assert failed == {pair for pair, (passed, _) in verdicts(whole).items() if passed is False and pair in failed}
@@ -90,7 +91,7 @@ def test_an_outage_of_the_judge_loses_nothing_and_resumes_with_grading_alone(run
     assert wrong
     assert {record.passed for record in wrong} == {False}  # known failures stay failures without a judge
     report = summarize(run.manifest, records)
-    assert (report.trials.planned, report.trials.missing) == (300, statuses[Status.GRADER_ERROR])
+    assert (report.trials.planned, report.trials.missing) == (10 * tasks, statuses[Status.GRADER_ERROR])
     bounds = report.pass_at[0].if_missing
     truth = summarize(whole.manifest, whole.trials()).pass_at_1
     assert bounds is not None
@@ -104,7 +105,7 @@ def test_an_outage_of_the_judge_loses_nothing_and_resumes_with_grading_alone(run
     assert set(acted.values()) == {1}
     assert verdicts(resumed) == verdicts(whole)
     assert resumed.manifest.counts == whole.manifest.counts
-    assert [count.missing for count in resumed.manifest.counts] == [0] * 30
+    assert [count.missing for count in resumed.manifest.counts] == [0] * tasks
     again = [record for record in resumed.trials() if record.attempts]
     assert len(again) == len(list(resumed.reader.superseded())) == statuses[Status.GRADER_ERROR]
     why = ErrorInfo("grader", again[0].attempts[0].error.message if again[0].attempts[0].error else "")

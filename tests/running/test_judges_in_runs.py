@@ -449,19 +449,21 @@ class Outage:
         return structured({"evidence": [], "reason": "so", "verdict": word})
 
 
-def test_a_judge_outage_in_the_middle_of_300_trials_costs_no_known_failure_and_no_run_of_the_agent(
-    gateway: Gateway, tmp_path: Path
+@pytest.mark.parametrize("trials", [2, pytest.param(10, marks=pytest.mark.long)], ids=["60 trials", "300 trials"])
+def test_a_judge_outage_in_the_middle_of_a_run_costs_no_known_failure_and_no_run_of_the_agent(
+    gateway: Gateway, tmp_path: Path, trials: int
 ) -> None:
+    planned, struck = 30 * trials, 6 * trials
     ran: Counter[tuple[str, int]] = Counter()
 
     def agent(trial: Any) -> str:
         ran[trial.task_id, trial.number] += 1
-        return f"trial {int(trial.task_id[1:]) * 10 + trial.number}"
+        return f"trial {int(trial.task_id[1:]) * trials + trial.number}"
 
     def even(trial: Any) -> bool:  # code: one trial of five fails for certain
         return int(trial.output.split()[1]) % 5 != 0
 
-    outage = Outage(100, 160)
+    outage = Outage(planned // 3, planned // 3 + struck)
     tasks = [Task(f"t{index}", input=index) for index in range(30)]
     found = Suite(
         "outage",
@@ -469,18 +471,18 @@ def test_a_judge_outage_in_the_middle_of_300_trials_costs_no_known_failure_and_n
         agent=agent,
         graders=[even, judge.rubric("polite", "The answer is polite.")],
         judge_simulation=outage,
-        trials=10,
+        trials=trials,
         order="task",
         seed=1,
     )
     through = Entrance(gateway, dict(os.environ))
     run = passhat.run(found, root=tmp_path, through=through, concurrency=4)
     records = list(run.trials())
-    assert len(records) == 300
-    assert sum(ran.values()) == 300
+    assert len(records) == planned
+    assert sum(ran.values()) == planned
     assert max(ran.values()) == 1
     hit = [record for record in records if record.grades[1].error is not None]
-    assert len(hit) == 60
+    assert len(hit) == struck
     assert all("judge out of order" in str(record.grades[1].error) for record in hit)
     assert all(record.judge_usage.model_calls == 3 for record in hit)
     by_code = [record for record in hit if record.grades[0].passed is False]
@@ -489,28 +491,28 @@ def test_a_judge_outage_in_the_middle_of_300_trials_costs_no_known_failure_and_n
     missing = [record for record in hit if record.grades[0].passed]
     assert all((record.passed, record.status) == (None, Status.GRADER_ERROR) for record in missing)
     assert run.manifest.judge_usage is not None
-    assert run.manifest.judge_usage.model_calls == outage.calls == 240 + 3 * 60
+    assert run.manifest.judge_usage.model_calls == outage.calls == planned + 2 * struck
 
     from passhat.summary import summarize
 
     report = summarize(run.manifest, list(run.trials()))
-    assert (report.trials.counted, report.trials.missing) == (300 - len(missing), len(missing))
+    assert (report.trials.counted, report.trials.missing) == (planned - len(missing), len(missing))
     (rate,) = [rate for rate in report.pass_at if rate.k == 1]
     assert rate.if_missing is not None
     truth = sum(record.passed is True for record in records)
-    assert rate.if_missing == pytest.approx((truth / 300, (truth + len(missing)) / 300))
-    assert f"{len(missing)} of 300" in str(report.findings) or str(len(missing)) in str(report.findings)
+    assert rate.if_missing == pytest.approx((truth / planned, (truth + len(missing)) / planned))
+    assert f"{len(missing)} of {planned}" in str(report.findings) or str(len(missing)) in str(report.findings)
 
     outage.first = outage.last = 0  # the provider is back
     again = passhat.resume(run.path, found, through=through, concurrency=4)
     after = list(again.trials())
-    assert sum(ran.values()) == 300
-    assert len(after) == 300
+    assert sum(ran.values()) == planned
+    assert len(after) == planned
     assert {(r.task, r.trial) for r in after} == {(r.task, r.trial) for r in records}
     assert not [record for record in after if record.status is Status.GRADER_ERROR]
-    wrong = [number for number in range(300) if number % 5 == 0 or number % 10 == 3]
+    wrong = [number for number in range(planned) if number % 5 == 0 or number % 10 == 3]
     assert sum(record.passed is False for record in after) == len(wrong)
-    assert sum(record.passed is True for record in after) == 300 - len(wrong)
+    assert sum(record.passed is True for record in after) == planned - len(wrong)
     assert summarize(again.manifest, after).trials.missing == 0
     assert again.manifest.judge_usage is not None
-    assert again.manifest.judge_usage.model_calls == outage.calls == 240 + 3 * 60 + len(missing)
+    assert again.manifest.judge_usage.model_calls == outage.calls == planned + 2 * struck + len(missing)

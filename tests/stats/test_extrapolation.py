@@ -69,7 +69,7 @@ def test_tasks_that_always_or_never_pass_keep_their_share() -> None:
 @pytest.mark.parametrize("rate", ["pass^k", "pass@k"])
 def test_the_guess_carries_its_label_and_the_bounds_free_of_assumptions(rate: Rate) -> None:
     rng = np.random.default_rng(2)
-    for _ in range(20):
+    for _ in range(6):
         c = rng.binomial(4, rng.beta(0.5, 0.5, 12))
         found = extrapolate(4, c, 10, rate=rate)
         assert found.point is not None
