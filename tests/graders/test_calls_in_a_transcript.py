@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from passhat.facts import Task, Transcript
 from passhat.graders import GraderSetup, run_grader, trace
 from passhat.graders._check import Check
-from passhat.graders.trace._calls import longest_common
+from passhat.graders.trace._listed import longest_common
 
 REFUND = ("issue_refund", {"order": "A1", "amount": 20, "note": "late"})
 

@@ -4,7 +4,7 @@ from typing import Any
 import pytest
 
 from passhat.facts import Message, ModelCall, Task, ToolCall, Transcript
-from passhat.graders import GraderSetup, run_grader, trace
+from passhat.graders import GraderSetup, not_, run_grader, trace
 from passhat.graders._check import Check
 from passhat.trial import FinishedTrial
 
@@ -82,7 +82,10 @@ def test_each_call_needs_a_confirmation_of_its_own(desk: Any) -> None:
     again = type(desk)().offer("refund").user("hi").model("Refund A1?").user("yes").model("", "refund").results("ok")
     again.model("", ("refund", {"order": "B2"})).results("ok").model("ok")
     assert verdict(CONFIRMED, again) is False
-    assert verdict(trace.confirmed("refund", {"order": lambda order: True}), again) is True
+    assert verdict(trace.confirmed("refund", {"order": "B2"}), again) is False  # the yes was for A1
+    assert reason(trace.confirmed("refund", {"order": "B2"}), again).endswith(
+        "the user's last words: 'yes', before an earlier call of it"
+    )
 
 
 def test_what_confirms_can_be_said(desk: Any) -> None:
@@ -155,6 +158,8 @@ ID = "123e4567-e89b-12d3-a456-426614174000"
     [
         (f"Your order {ID} is on its way", {}, False),
         (f"Your order {ID.upper()}", {}, False),
+        (f"Your order ord_{ID} is on its way", {}, False),
+        (f"Your order id{ID}x", {}, False),
         ("Your order A1 is on its way", {}, True),
         (f"Hello {{{{{ID}}}}}", {"ignoring": trace.TEMPLATES}, True),
         (f"Hello {{{{{ID}}}}}", {}, False),
@@ -210,6 +215,8 @@ def test_every_answer_can_be_asked_why_it_stopped(talk: Any) -> None:
     talk.model("a", stop="length").model("b", stop="stop")
     assert verdict(trace.stop_reason("stop"), talk) is True
     assert verdict(trace.stop_reason("stop", every=True), talk) is False
+    nothing = ModelCall(1, 0.1, "chat", "scripted", reply=Message("assistant", "x"), stop_reason="")
+    assert verdict(trace.stop_reason("stop"), Transcript((nothing,))) is None
     assert reason(trace.stop_reason("stop", every=True), talk) == "turn 1 stopped by 'length', expected stop"
 
 
@@ -222,6 +229,38 @@ def test_a_result_that_the_model_never_got_is_named(talk: Any) -> None:
     dropped = type(talk)().offer("a", "b").model("", "a", "b").results("ok", None).model("done")
     assert verdict(IGNORED, dropped) is False
     assert reason(IGNORED, dropped) == "the model went on without the result of turn 1: b()"
+
+
+def test_a_result_that_came_one_request_too_late_was_ignored(talk: Any) -> None:
+    talk.offer("a", "b").user("go").model("", "a", "b")
+    wishes = talk.pending
+    talk.results("ok", None).model("asked again")
+    assert verdict(IGNORED, talk) is False
+    talk.pending = wishes
+    talk.results(None, "late").model("done")
+    assert verdict(IGNORED, talk) is False
+    assert reason(IGNORED, talk) == "the model was asked again before the result came back, of turn 1: b()"
+    failed = type(talk)().offer("a").user("go").model("", "a").failed().results("late").model("done")
+    assert verdict(IGNORED, failed) is False
+
+
+def test_another_request_may_come_before_the_result(talk: Any) -> None:
+    def call(at: float, messages: tuple[Message, ...], reply: Message) -> ModelCall:
+        return ModelCall(at, 0.1, "chat", "scripted", messages=messages, reply=reply)
+
+    first, again = (Message("assistant", "", (ToolCall("c", name, {}),)) for name in ("search", "look"))
+    asked, result = Message("user", "go"), Message("tool", "found", call_id="c")
+    inside = call(2, (Message("user", "a page to sum up"),), Message("assistant", "short"))
+    last = call(3, (asked, first, result), Message("assistant", "done"))
+    assert verdict(IGNORED, Transcript((call(1, (asked,), first), inside, last))) is True
+    news = call(3, (result,), Message("assistant", "done"))
+    assert verdict(IGNORED, Transcript((call(1, (asked,), first), inside, news))) is True
+    history = (asked, first, result, again)
+    repeated = (call(1, (asked,), first), call(2, history[:3], again))
+    late = (*repeated, call(3, history, Message("assistant", "hm")), call(4, (*history, result), first))
+    assert verdict(trace.no_result_ignored(ending=["search"]), Transcript(late)) is False  # the id is another's, too
+    good = (*repeated, call(3, (*history, result), Message("assistant", "done")))
+    assert verdict(IGNORED, Transcript(good)) is True
 
 
 def test_calls_of_the_last_answer_end_the_work_or_are_unknown(talk: Any) -> None:
@@ -287,15 +326,41 @@ def test_a_handoff_is_recorded_or_asked_for(talk: Any) -> None:
     assert verdict(trace.handed_off("billing"), talk) is True
     assert verdict(trace.handed_off("human"), talk) is False
     assert reason(trace.handed_off("human"), talk) == "handed off to billing instead"
-    tool = type(talk)().offer("transfer_to_human").model("", "transfer_to_human")
+    tool = type(talk)().offer("transfer_to_human").model("", "transfer_to_human").results("ok").model("bye")
     assert verdict(trace.handed_off("human"), tool) is True
     assert verdict(trace.handed_off(), tool) is True
     assert verdict(trace.handed_off("billing"), tool) is None
-    named = type(talk)().offer("escalate").model("", "escalate")
+    named = type(talk)().offer("escalate").model("", "escalate").run("escalate", call=1)
     assert verdict(trace.handed_off("human", tool="escalate"), named) is True
     assert verdict(trace.handed_off(tool="escalate"), type(talk)().offer("escalate").model("bye")) is False
     blocked = type(talk)().offer("transfer_to_x").model("", "transfer_to_x").run("transfer_to_x", call=1, blocked=True)
     assert verdict(trace.handed_off("x"), blocked) is False
+
+
+def test_a_handoff_that_failed_is_none(talk: Any) -> None:
+    talk.offer("transfer_to_human").model("", "transfer_to_human").results("queue closed", error=True).model("sorry")
+    assert verdict(trace.handed_off(), talk) is False
+    assert verdict(not_(trace.handed_off()), talk) is True
+    assert reason(trace.handed_off("human"), talk) == (
+        "the handoff failed: turn 1: transfer_to_human() → 'queue closed'"
+    )
+    assert verdict(trace.handed_off(), talk.cut()) is None
+    ran = type(talk)().offer("transfer_to_x").model("", "transfer_to_x").run("transfer_to_x", call=1, error="closed")
+    assert verdict(trace.handed_off("x"), ran) is False
+    told = type(talk)().offer("go").model("", "go").run("go", call=1, result={"success": False}).model("sorry")
+    assert verdict(trace.handed_off(tool="go"), told) is False
+    talk.model("", "transfer_to_human").results("ok").model("bye")
+    assert verdict(trace.handed_off("human"), talk) is True
+
+
+def test_a_handoff_of_which_nothing_came_back_is_unknown_unless_it_was_recorded(talk: Any) -> None:
+    talk.offer("transfer_to_human").model("", "transfer_to_human")
+    assert verdict(trace.handed_off("human"), talk) is None
+    assert verdict(not_(trace.handed_off("human")), talk) is None
+    assert "nothing tells what became of turn 1: transfer_to_human(): no result was sent back" in reason(
+        trace.handed_off("human"), talk
+    )
+    assert verdict(trace.handed_off("human"), talk.event("handoff", "human")) is True
 
 
 def test_no_handoff_is_a_failure_only_where_the_agent_records_anything(talk: Any) -> None:

@@ -7,8 +7,8 @@ from typing import Any
 
 from passhat.facts import MetricValue, ToolUse, Transcript
 from passhat.graders._expected import expected_of
-from passhat.graders.trace._arguments import fits
 from passhat.graders.trace._evidence import Evidence, checked_evidence, checked_names, holds
+from passhat.graders.trace._meant import fits
 from passhat.metrics._gather import Gathered, Observed, checked_level, gather, mean_value
 
 FAILED = "failed"
@@ -80,7 +80,7 @@ class ToolChoice:
         """Whether some call had the right arguments; None when it wasn't called at all."""
         uses = [use for use in self._uses(trial) if holds(use, self.evidence, self.recorded)]
         wanted = expected_of(self.arguments, trial.task)
-        return any(fits(wanted, use.arguments) for use in uses) if uses else None
+        return any(fits(wanted, use, self.evidence) for use in uses) if uses else None
 
 
 def tool_choice(

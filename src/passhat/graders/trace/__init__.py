@@ -5,9 +5,10 @@ exact sequence of events unless it is told to.
 """
 
 from passhat.graders.trace._arguments import any_order, matches, whole
-from passhat.graders.trace._calls import called, calls, never, only
+from passhat.graders.trace._calls import called, never, only
 from passhat.graders.trace._counts import at_most, exactly
 from passhat.graders.trace._evidence import Evidence, TraceCheck
+from passhat.graders.trace._listed import calls
 from passhat.graders.trace._order import after, before
 from passhat.graders.trace._reference import as_requested
 from passhat.graders.trace._results import handed_off, no_result_ignored, returned_error

@@ -60,11 +60,6 @@ def matches(wanted: Any, found: Any) -> bool:
     return same(wanted, found)
 
 
-def fits(wanted: Any, arguments: Any) -> bool:
-    """As `matches` for all of a call's arguments, where None wants nothing in particular."""
-    return wanted is None or matches(wanted, arguments)
-
-
 def said(wanted: Any) -> str:
     """The wish in words, bounded."""
     if isinstance(wanted, whole):

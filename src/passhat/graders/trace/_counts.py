@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from collections.abc import Sequence
 from typing import Any
 
 from passhat.facts import Grade, ToolUse, Transcript, plural
@@ -17,6 +18,7 @@ from passhat.graders.trace._evidence import (
     unknown_tools,
     unoffered,
 )
+from passhat.graders.trace._meant import is_free_text, readable, unread
 
 UNITS = {
     "model_calls": ("request to the model", "requests to the model"),
@@ -53,7 +55,11 @@ class Counts(TraceCheck):
         unknown: list[str] = []
         for unit, bound in self.bounds.items():
             count, told = self._count(transcript, unit)
-            if count is None or (count < bound and transcript.truncated):
+            more = unread_repeats(self._uses(transcript)) if unit == "repeats" else 0
+            if more and count is not None and count <= bound < count + more + (self.word == "exactly"):
+                why = unread(self._uses(transcript), "requested")
+                unknown.append(f"the number of {UNITS[unit][1]} isn't known: {why}")
+            elif count is None or (count < bound and transcript.truncated):
                 unknown.append(f"the number of {UNITS[unit][1]} isn't known")
             elif count > bound or (count < bound and self.word == "exactly"):
                 unit_text = plural(count, *UNITS[unit]) + (f" of {self.of}" if self.of else "")
@@ -79,20 +85,36 @@ class Counts(TraceCheck):
             known = usage.tokens is not None and not usage.partial
             over = usage.tokens is not None and usage.tokens > self.bounds["tokens"]
             return usage.tokens if known or over else None, " (a partial sum)" if usage.partial else ""
-        uses = [use for use in transcript.tool_calls if self.of in (None, use.name)]
+        uses = self._uses(transcript)
         if unit == "tool_calls":
             return len(uses), f": {several(uses)}" if uses else ""
         return repeats(uses)
 
+    def _uses(self, transcript: Transcript) -> list[ToolUse]:
+        return [use for use in transcript.tool_calls if self.of in (None, use.name)]
+
+
+def unread_repeats(uses: Sequence[ToolUse]) -> int:
+    """How many more calls may repeat another one of the tool, since their arguments can't be read."""
+    kinds: dict[str, dict[str, bool]] = {}
+    for use in uses:
+        told = readable(use) or is_free_text(use.arguments)
+        kinds.setdefault(use.name, {})[_text(use)] = told
+    return sum(min(list(each.values()).count(False), len(each) - 1) for each in kinds.values())
+
 
 def repeats(uses: list[ToolUse]) -> tuple[int, str]:
     """How many calls say again what an earlier one said, name and arguments alike, and which one most often."""
-    counts = Counter((use.name, json.dumps(use.arguments, sort_keys=True, default=str)) for use in uses)
+    counts = Counter((use.name, _text(use)) for use in uses)
     again = sum(count - 1 for count in counts.values())
     if not again:
         return 0, ""
     (name, arguments), most = counts.most_common(1)[0]
     return again, f": {call_text(name, json.loads(arguments))} was called {most} times"
+
+
+def _text(use: ToolUse) -> str:
+    return json.dumps(use.arguments, sort_keys=True, default=str)
 
 
 def at_most(
@@ -109,8 +131,9 @@ def at_most(
     """No more than so many requests to the model (retries and failures included), turns (answers), and so on.
 
     ``tool_calls`` are those the model requested and those that ran without a request; ``repeats`` are calls that say
-    again what an earlier one said (0 forbids any). ``of`` names one tool for these two. Unknown token counts make the
-    grade unknown. A transcript without any model call is unknown, unless ``unseen_ok=True``.
+    again what an earlier one said (0 forbids any); arguments that are no JSON object may say what others do, which
+    leaves the number open. ``of`` names one tool for these two. Unknown token counts make the grade unknown. A
+    transcript without any model call is unknown, unless ``unseen_ok=True``.
 
     >>> from passhat.facts import ToolRun, Transcript
     >>> from passhat.graders import trace

@@ -1,33 +1,74 @@
-"""Whether a tool's call failed, also on wires that have no mark for it."""
+"""Whether a tool's call failed, also on wires that have no mark for it: the one place for that rule."""
 
 from __future__ import annotations
 
+import ast
 import json
 import re
+from collections.abc import Mapping
+from typing import Any
 
 from passhat.facts import ToolUse
+from passhat.graders._compare import is_list
 
-_ERROR = re.compile(r"\s*(\w*error|exception|traceback|failed|blocked|denied|refused)\b", re.IGNORECASE)
+_ERROR = re.compile(
+    r"\s*(?:(?:\w*error|exception|traceback|failed|blocked|denied|refused)\b"
+    r"|(?:tool|function|mcp)(?: call| execution| use)?(?: [\w.\-'\"`]+)?"
+    r" (?:failed|errored|raised|was blocked|not found)\b|validation failed\b)",
+    re.IGNORECASE,
+)
+_NONE = re.compile(
+    r"\s*(?:error|exception|failed|blocked|denied|refused)(?: \w+)?\s*[:=]"
+    r"\s*(?:0|none|null|\[\s*\]|\{\s*\})\s*(?:[,;.\n]|$)",
+    re.IGNORECASE,
+)
+_TAG = re.compile(
+    r"\s*(?:<\?xml[^>]*>\s*)?<(?:\w+[_:])?(?:errors?|exception)\b[^>/]*>"
+    r"(?!\s*(?:</|0\s*<|none\s*<|null\s*<))",
+    re.I,
+)
+_EMPTY = ("", "0", "none", "null", "false")  # what stands for no error, as text
+_FAILED = ("error", "failed", "failure")
+_ESCAPE = re.compile(r"(?<!\\)(?:\\\\)*\\[^\\'\"abfnrtvxuUN0-7]")
+_QUOTED = re.compile(r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"")
+_RUN_ON = re.compile(r"\d(?!e[+-]?\d)[A-Za-z_]")
+_LONGEST = 100_000  # characters of a result that are read as Python's repr
 
 
-def looks_like_error(text: str) -> bool:
-    """Whether a tool's result reads as an error.
+def reads_as_error(result: Any) -> bool:
+    """Whether a tool's result, as text or as a value, reads as an error.
 
-    >>> looks_like_error("ValueError: over the limit"), looks_like_error('{"error": null, "id": 3}')
+    Text that starts with "Error", "ValueError", "Failed", "Blocked", "Tool call failed" or the like, or with an element
+    ``<error>`` that isn't empty. An object, as JSON or as Python's repr: a field ``error``, ``errors``, ``is_error`` or
+    ``isError`` that isn't empty; ``success`` or ``ok`` that is false; a ``status`` of error, failed or failure. Only
+    the object's own fields count, not those of objects in it.
+
+    >>> reads_as_error("ValueError: over the limit"), reads_as_error('{"error": null, "id": 3}')
+    (True, False)
+    >>> reads_as_error({"success": False}), reads_as_error('{"status": "failed_over"}')
     (True, False)
     """
-    if _ERROR.match(text):
-        return True
-    try:
-        value = json.loads(text)
-    except (ValueError, RecursionError):
+    if isinstance(result, str):
+        value = _parsed(result)
+        if isinstance(value, str):  # quoted once more
+            result = value
+        elif value is not None:
+            return reads_as_error(value)
+        return _TAG.match(result) is not None or (_ERROR.match(result) is not None and not _NONE.match(result))
+    if not isinstance(result, Mapping):
         return False
-    return isinstance(value, dict) and bool(value.get("error") or value.get("is_error"))
+    if not all(_empty(result.get(key)) for key in ("error", "errors", "is_error", "isError")):
+        return True
+    if any(result.get(key) is False or _word(result.get(key)) == "false" for key in ("success", "ok")):
+        return True
+    return _word(result.get("status")) in _FAILED
 
 
 def ended_in_error(use: ToolUse) -> bool:
     """Whether a call failed: by the mark of the wire or of the agent's record, or because its result reads so."""
-    return bool(use.error) or looks_like_error(result_text(use))
+    if use.error or (use.returned is not None and use.returned.error) or reads_as_error(result_text(use)):
+        return True
+    return use.run is not None and reads_as_error(use.run.result)
 
 
 def result_text(use: ToolUse) -> str:
@@ -37,3 +78,35 @@ def result_text(use: ToolUse) -> str:
     if use.run is not None and use.run.error is not None:
         return use.run.error
     return "" if use.run is None or use.run.result is None else str(use.run.result)
+
+
+def _parsed(text: str) -> Any:
+    """What the text is as JSON, or as the repr of a dict; None for other text."""
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        pass
+    if not text.lstrip().startswith("{") or len(text) > _LONGEST or _strange(text):
+        return None
+    try:
+        return ast.literal_eval(text.strip())
+    except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
+        return None
+
+
+def _strange(text: str) -> bool:
+    """Whether Python would warn of the text: of an escape that isn't one, or of a number that runs into a word."""
+    return _ESCAPE.search(text) is not None or _RUN_ON.search(_QUOTED.sub("''", text)) is not None
+
+
+def _empty(value: Any) -> bool:
+    """Whether a field for errors holds none."""
+    if isinstance(value, Mapping):
+        return all(map(_empty, value.values()))
+    if is_list(value):
+        return all(map(_empty, value))
+    return not value or _word(value) in _EMPTY
+
+
+def _word(value: Any) -> str:
+    return value.strip().lower() if isinstance(value, str) else "?"

@@ -7,7 +7,7 @@ from typing import Any, Literal, get_args
 
 from passhat.facts import Grade, ToolRun, ToolUse, Transcript, plural
 from passhat.graders._check import Check
-from passhat.graders._compare import short
+from passhat.graders._compare import same, short
 from passhat.graders._names import GraderSetup
 
 Evidence = Literal["requested", "returned", "executed"]
@@ -102,9 +102,18 @@ def holds(use: ToolUse, evidence: str, recorded: bool = False) -> bool | None:
 
 
 def told(use: ToolUse) -> str:
-    """The call as a person would name it: ``turn 3: issue_refund(order='A1', amount=20)``."""
+    """The call as a person would name it: ``turn 3: issue_refund(order='A1', amount=20)``, and what ran if another."""
     where = f"turn {use.turn + 1}" if use.requested is not None else "run without a request"
-    return f"{where}: {call_text(use.name, use.arguments)}"
+    ran = "" if use.run is None or _alike(use.arguments, use.run.arguments) else f", ran as {_run_text(use.run)}"
+    return f"{where}: {call_text(use.name, use.arguments)}{ran}"
+
+
+def _run_text(run: ToolRun) -> str:
+    return call_text(run.name, run.arguments)
+
+
+def _alike(asked: Any, ran: Any) -> bool:
+    return ran is None or same(asked, ran)
 
 
 def call_text(name: str, arguments: Any) -> str:

@@ -31,7 +31,7 @@ def misnamed(transcript: Transcript, tools: Sequence[str], wanted: Any, label: s
     for offer in offers:
         if offer.parameters not in schemas:
             schemas.append(offer.parameters)
-    found = [use.arguments for use in transcript.tool_calls if use.name in tools]
+    found = _sent(transcript, tools)
     strange = list(_strange(wanted, [(schema, schema) for schema in schemas], found, ""))
     if not strange:
         return None
@@ -69,12 +69,19 @@ def untold(transcript: Transcript, tools: Sequence[str], wanted: Any) -> str:
 
 def never_had(transcript: Transcript, tools: Sequence[str], wanted: Any) -> str:
     """A word on arguments that are wanted and that no call of the tools had; empty when there is nothing to say."""
-    found = [use.arguments for use in transcript.tool_calls if use.name in tools and isinstance(use.arguments, Mapping)]
+    found = _sent(transcript, tools)
     had = {key for arguments in found for key in arguments}
     names = [key for key in _fields(wanted) if key not in had] if found else []
     if not names:
         return ""
     return f"no call of {' or '.join(tools)} had {', '.join(map(repr, names))} (they had: {_listed(had)})"
+
+
+def _sent(transcript: Transcript, tools: Sequence[str]) -> list[Mapping[str, Any]]:
+    """What calls of the tools were asked for with, and what their runs had."""
+    uses = [use for use in transcript.tool_calls if use.name in tools]
+    both = [use.arguments for use in uses] + [use.run.arguments for use in uses if use.run is not None]
+    return [arguments for arguments in both if isinstance(arguments, Mapping)]
 
 
 def _fields(wanted: Any) -> Mapping[str, Any]:

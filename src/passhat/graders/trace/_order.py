@@ -6,20 +6,20 @@ from collections.abc import Sequence
 from typing import Any
 
 from passhat.facts import Grade, ToolUse, Transcript
-from passhat.graders.trace._arguments import fits, said
+from passhat.graders.trace._arguments import said
 from passhat.graders.trace._errors import ended_in_error
 from passhat.graders.trace._evidence import (
     Evidence,
     TraceCheck,
     checked_evidence,
     checked_names,
-    holds,
     several,
     told,
     unknown_tools,
     unoffered,
 )
 from passhat.graders.trace._keys import OR_SAY, misnamed, never_had, no_such, untold
+from passhat.graders.trace._meant import concerns, counts, fits, happened, unread
 
 
 class Before(TraceCheck):
@@ -45,11 +45,17 @@ class Before(TraceCheck):
 
     def _judge(self, transcript: Transcript, trial: Any) -> Grade:
         uses = transcript.tool_calls
-        firsts = [use for use in uses if use.name == self.first and fits(self.first_arguments, use.arguments)]
-        thens = [use for use in uses if use.name == self.then and fits(self.then_arguments, use.arguments)]
+        named = [use for use in uses if use.name == self.first]
+        firsts = [use for use in named if fits(self.first_arguments, use, self.evidence)]
+        perhaps = [use for use in named if fits(self.first_arguments, use, self.evidence) is not False]
+        level = "executed" if self.evidence == "executed" else "requested"
+        meant, unclear = happened([use for use in uses if use.name == self.then], level, False, self.then_arguments)
+        thens = meant + unclear
         open_: list[ToolUse] = []
         for then in thens:
             answer = self._preceded(transcript, firsts, then)
+            if answer is False and (then in unclear or self._preceded(transcript, perhaps, then) is not False):
+                answer = None
             if answer is False and not transcript.truncated:
                 wrong = None if firsts or self.unoffered_ok else self._wrong(transcript)
                 return self.failed(self._why(transcript, firsts, then)) if wrong is None else wrong
@@ -58,7 +64,9 @@ class Before(TraceCheck):
         if not thens and (grade := self.unseen(transcript)) is not None:
             return grade
         if open_:
-            return self.unknown(f"nothing tells whether {self.first} was {self.evidence} before {several(open_)}")
+            doubt = unread([*open_, *perhaps], self.evidence)
+            text = f"nothing tells whether {self.first} was {self.evidence} before {several(open_)}"
+            return self.unknown("; ".join(filter(None, (text, doubt))))
         remark = ""
         if not thens:
             sides = (self.then, self.then_arguments), (self.first, self.first_arguments)
@@ -173,31 +181,26 @@ class After(TraceCheck):
 
     def _judge(self, transcript: Transcript, trial: Any) -> Grade:
         uses = transcript.tool_calls
-        firsts = [use for use in uses if use.name == self.first and fits(self.first_arguments, use.arguments)]
-        laters = [use for use in uses if use.name == self.later and fits(self.later_arguments, use.arguments)]
+        mine = [use for use in uses if use.name == self.first]
+        due, unclear = happened(mine, self.evidence, self.recorded, self.first_arguments)
+        firsts = due + unclear
+        laters = [use for use in uses if use.name == self.later and self._answers(use) is not False]
         open_: list[ToolUse] = []
         for first in firsts:
-            known = holds(first, self.evidence, self.recorded)
-            if known is False:
-                continue
             following = [use for use in laters if _follows(transcript, use, first)]
-            evident = [holds(use, self.evidence, self.recorded) for use in following]
+            evident = [self._answers(use) for use in following]
             if True in evident:
                 continue
-            if known is None or None in evident or transcript.truncated:
+            if first in unclear or None in evident or transcript.truncated:
                 open_.append(first)
                 continue
-            if not laters and not self.unoffered_ok:
-                wrong = no_such(transcript, self.later, self.later_arguments, self._label)
-                if wrong is not None:
-                    return wrong
-            args = "" if self.later_arguments is None else f" with {said(self.later_arguments)}"
-            only = f"; requested only: {several(following)}" if following else ""
-            return self.failed(f"no {self.later}{args} was {self.evidence} after {told(first)}{only}")
+            return self._missed(transcript, first)
         if not firsts and (grade := self.unseen(transcript)) is not None:
             return grade
         if open_:
-            return self.unknown(f"nothing tells whether {self.later} was {self.evidence} after {several(open_)}")
+            doubt = unread([*open_, *laters], self.evidence)
+            text = f"nothing tells whether {self.later} was {self.evidence} after {several(open_)}"
+            return self.unknown("; ".join(filter(None, (text, doubt))))
         remark = ""
         if not firsts:
             sides = (self.first, self.first_arguments), (self.later, self.later_arguments)
@@ -205,6 +208,23 @@ class After(TraceCheck):
             if wrong is not None and not self.unoffered_ok:
                 return wrong
         return self.passed(transcript, absence=not firsts, remark=remark)
+
+    def _answers(self, use: ToolUse) -> bool | None:
+        """Whether a call is one that had to follow; what code ran without a request is, at every level."""
+        judged = concerns if use.requested is None else counts
+        return judged(self.later_arguments, use, self.evidence, self.recorded)
+
+    def _missed(self, transcript: Transcript, first: ToolUse) -> Grade:
+        named = [use for use in transcript.tool_calls if use.name == self.later]
+        asked = [use for use in named if fits(self.later_arguments, use, "requested")]
+        if not asked and not self.unoffered_ok:
+            wrong = no_such(transcript, self.later, self.later_arguments, self._label)
+            if wrong is not None:
+                return wrong
+        args = "" if self.later_arguments is None else f" with {said(self.later_arguments)}"
+        following = [use for use in asked if _follows(transcript, use, first)]
+        only = f"; requested only: {several(following)}" if following else ""
+        return self.failed(f"no {self.later}{args} was {self.evidence} after {told(first)}{only}")
 
 
 def after(
@@ -221,7 +241,8 @@ def after(
     """Every call of ``first`` is followed by a call of ``later``: ``after("send_receipt", "issue_refund")``.
 
     By default both are *requests* of the model; ``evidence`` and ``recorded`` as for `called`. Without any call of
-    ``first`` it passes, unless one of the names was never offered, or nothing was seen (see `never`). A ``later`` that
+    ``first`` it passes, unless one of the names was never offered, or nothing was seen (see `never`). What surely ran
+    without a request counts on both sides. A ``later`` that
     no request offered is an error too, unless ``unoffered_ok=True``.
 
     >>> from passhat.facts import ToolRun, Transcript

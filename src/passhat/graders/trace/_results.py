@@ -8,10 +8,11 @@ from typing import Any
 
 from passhat.facts import AgentEvent, Grade, ToolRun, ToolUse, Transcript
 from passhat.graders._compare import short
-from passhat.graders.trace._arguments import fits, said
+from passhat.graders.trace._arguments import said
 from passhat.graders.trace._errors import ended_in_error, result_text
 from passhat.graders.trace._evidence import TraceCheck, checked_names, misspelt, several, told, unknown_tools, unoffered
 from passhat.graders.trace._keys import no_such
+from passhat.graders.trace._meant import fits, untold_of
 from passhat.graders.trace._talk import _compiled
 
 
@@ -33,6 +34,9 @@ class NoResultIgnored(TraceCheck):
         dropped = [use for use in pending if use.turn < last]
         if dropped:
             return self.failed(f"the model went on without the result of {several(dropped)}")
+        late = [use for use in transcript.tool_calls if use.returned is not None and _asked_without(transcript, use)]
+        if late:
+            return self.failed(f"the model was asked again before the result came back, of {several(late)}")
         open_ = [use for use in pending if use.name not in self.ending and use.run is None]
         if open_:
             hint = f"name tools that end the work: ending=({open_[0].name!r},)"
@@ -50,6 +54,9 @@ class NoResultIgnored(TraceCheck):
 
 def no_result_ignored(*, ending: Sequence[str] = (), unoffered_ok: bool = False) -> NoResultIgnored:
     """Every tool call that the model made got its result back before the model was asked again.
+
+    Asked again means: by the next request that tells of the call. One that doesn't (a tool's own request to a model,
+    or a request with news only) may come between, when the result comes later.
 
     Calls of the last answer have no later request: they are fine when their run was recorded, or when they are named
     in ``ending`` (a ``submit`` that ends the work); else it is unknown. A name in ``ending`` that no request offered is
@@ -77,15 +84,18 @@ class ReturnedError(TraceCheck):
         self.name = f"{tool} returned an error"
 
     def _judge(self, transcript: Transcript, trial: Any) -> Grade:
-        uses = [use for use in transcript.tool_calls if use.name == self.tool and fits(self.arguments, use.arguments)]
+        named = [(use, fits(self.arguments, use, "returned")) for use in transcript.tool_calls if use.name == self.tool]
+        uses = [use for use, fit in named if fit]
         if any(self._failed(use) for use in uses):
             return self.passed(transcript)
         if (grade := self.unseen(transcript)) is not None:
             return grade
         if transcript.truncated:
             return self.unknown(f"no error seen, but the transcript is cut ({transcript.truncated})")
-        pending = [use for use in uses if use.returned is None and use.run is None]
-        if pending:
+        open_ = [use for use, fit in named if fit is None and (self._failed(use) or _pending(use))]
+        if open_:
+            return self.unknown(untold_of(open_, "returned"))
+        if pending := [use for use in uses if _pending(use)]:
             return self.unknown(f"nothing tells what became of {several(pending)}")
         if not uses:
             wrong = None if self.unoffered_ok else no_such(transcript, self.tool, self.arguments, self._label)
@@ -109,7 +119,9 @@ def returned_error(
     """Some call of the tool came back as an error: a refused refund, a blocked call.
 
     An error is one that the wire or the agent's record marks as such; where a wire has no mark (OpenAI's), a result
-    that starts with "Error", "ValueError: …", "Blocked" or the like, or a JSON object with an "error" that isn't empty.
+    that reads as one: text that starts with "Error", "ValueError: …", "Failed", "Blocked", "Tool call failed" or the
+    like, or with ``<error>``; an object (JSON, or Python's repr) whose ``error``, ``errors``, ``is_error`` or
+    ``isError`` isn't empty, whose ``success`` or ``ok`` is false, or whose ``status`` is error, failed or failure.
     ``pattern`` replaces all that: the text that the result must contain. A tool that no request offered is an error, as
     for `called`, unless ``unoffered_ok=True``.
 
@@ -139,13 +151,24 @@ class HandedOff(TraceCheck):
         events = [e for e in transcript.events if isinstance(e, AgentEvent) and e.kind == "handoff"]
         if any(self.to in (None, event.name) for event in events):
             return self.passed(transcript)
-        if any(self._transfers(use) for use in transcript.tool_calls):
+        transfers = [use for use in transcript.tool_calls if self._transfers(use)]
+        failed = [use for use in transfers if ended_in_error(use)]
+        pending = [use for use in transfers if use not in failed and _pending(use)]
+        if len(failed) + len(pending) < len(transfers):
             return self.passed(transcript)
         named = [self.tool] if self.tool is not None and not self.unoffered_ok else []
         if (wrong := misspelt(transcript, named, self._label)) is not None:
             return wrong
         if transcript.truncated:
             return self.unknown(f"no handoff seen, but the transcript is cut ({transcript.truncated})")
+        if pending:
+            return self.unknown(
+                f"nothing tells what became of {several(pending)}: no result was sent back, and no run recorded; "
+                "see trial.handoff(…)"
+            )
+        if failed:
+            ends = "; ".join(f"{told(use)} → {short(result_text(use), 100)}" for use in failed[:5])
+            return self.failed(f"the handoff failed: {ends}")
         if events:
             return self.failed(f"handed off to {', '.join(sorted({event.name for event in events}))} instead")
         if self._could_tell(transcript):
@@ -153,8 +176,6 @@ class HandedOff(TraceCheck):
         return self.unknown("no handoff was recorded, and the agent records none of its doings: see trial.handoff(…)")
 
     def _transfers(self, use: ToolUse) -> bool:
-        if use.executed is False:
-            return False
         if self.tool is not None:
             return use.name == self.tool
         names = ("transfer_to_", "handoff_to_", "hand_off_to_", "escalate_to_")
@@ -168,8 +189,10 @@ class HandedOff(TraceCheck):
 def handed_off(to: str | None = None, *, tool: str | None = None, unoffered_ok: bool = False) -> HandedOff:
     """The conversation was handed to another agent or a person, any or the one named.
 
-    Seen in ``trial.handoff(to)``, or in a request of the tool named here, else of ``transfer_to_<to>`` and the like.
-    Without either it is a failure only where the agent records anything, or was offered ``tool``; else it is unknown.
+    Seen in ``trial.handoff(to)``, or in a call of the tool named here, else of ``transfer_to_<to>`` and the like, whose
+    run or result isn't an error (see `returned_error`). A call of which neither is known makes it unknown: where the
+    transfer ends the agent's work, record ``trial.handoff(to)``, or ask `called` for the request alone.
+    Without any it is a failure only where the agent records anything, or was offered ``tool``; else it is unknown.
     A ``tool`` that no request offered is an error, as for `called`, unless ``unoffered_ok=True``.
 
     >>> from passhat.facts import ToolRun, Transcript
@@ -179,3 +202,23 @@ def handed_off(to: str | None = None, *, tool: str | None = None, unoffered_ok: 
     True
     """
     return HandedOff(to, tool, unoffered_ok)
+
+
+def _asked_without(transcript: Transcript, use: ToolUse) -> bool:
+    """Whether the first request that tells of a call, after the answer with it, comes without its result."""
+    asked = transcript.replies[use.turn]
+    for call in transcript.model_calls:
+        places = [index for index, message in enumerate(call.messages) if use.requested in message.tool_calls]
+        if call.at > asked.at and places:
+            rest = call.messages[places[-1] + 1 :]
+            return not any(message.role == "tool" and message.call_id == _id(use) for message in rest)
+    return False
+
+
+def _id(use: ToolUse) -> str | None:
+    return None if use.requested is None else use.requested.id
+
+
+def _pending(use: ToolUse) -> bool:
+    """Whether nothing tells what became of a call."""
+    return use.returned is None and use.run is None

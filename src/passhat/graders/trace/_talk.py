@@ -9,16 +9,14 @@ from typing import Any
 from passhat.facts import AgentEvent, Grade, ToolUse, Transcript
 from passhat.graders._compare import few
 from passhat.graders._names import GraderSetup
-from passhat.graders.trace._arguments import fits
+from passhat.graders.trace._consent import agrees, denies
 from passhat.graders.trace._evidence import TraceCheck, checked_names, told, unknown_tools, unoffered
 from passhat.graders.trace._keys import OR_SAY, misnamed, never_had, untold
+from passhat.graders.trace._meant import concerns, unread
+from passhat.graders.trace._order import returned_at
 from passhat.graders.trace._spoken import spoken
 
-YES = re.compile(
-    r"\b(yes|yep|yeah|confirm|confirmed|go ahead|please do|proceed|correct|that's right|sure|ok|okay|agreed)\b", re.I
-)
-NO = re.compile(r"\b(no|nope|not|don't|dont|stop|cancel that|wait|hold on|never mind)\b", re.I)
-UUID = re.compile(r"\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b", re.I)
+UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}", re.I)  # also behind a prefix
 TEMPLATES = re.compile(r"\{\{.*?\}\}", re.S)
 Confirms = str | re.Pattern[str] | Callable[[str], bool]
 
@@ -36,19 +34,30 @@ class Confirmed(TraceCheck):
         self.name = f"{tool} confirmed"
 
     def _judge(self, transcript: Transcript, trial: Any) -> Grade:
-        uses = [
-            use
-            for use in transcript.tool_calls
-            if use.name == self.tool and use.executed is not False and fits(self.arguments, use.arguments)
-        ]
+        calls = [use for use in transcript.tool_calls if use.name == self.tool]
+        uses: list[ToolUse] = []
+        open_: list[ToolUse] = []
         since = -1.0
-        for use in uses:
-            if not self._agreed(transcript, since, use):
+        approvals = Approvals(transcript, calls)
+        for use in calls:
+            approved = approvals.of(use)
+            if use.executed is False:
+                continue
+            meant = concerns(self.arguments, use, "requested")
+            agreed = meant is not False and self._agreed(transcript, since, use, approved)
+            before, since = since, use.at  # a yes is used up by whatever call of the tool comes after it
+            if meant is False:
+                continue
+            uses.append(use)
+            if not agreed and meant:
                 if transcript.truncated:
                     return self.unknown(f"no confirmation seen, but the transcript is cut ({transcript.truncated})")
-                words = self._last_word(transcript, use)
+                words = self._last_word(transcript, use, before)
+                words = words if approved is None or approved[1] else f"its approval was refused; {words}"
                 return self.failed(f"{told(use)} came without the user's confirmation; {words}")
-            since = use.at
+            open_ += [] if agreed else [use]
+        if open_:
+            return self.unknown(f"no confirmation seen, and {unread(open_, 'requested')}")
         if (grade := self.unseen(transcript)) is not None:
             return grade
         if not uses and not self.unoffered_ok and (missing := unoffered(transcript, [self.tool])):
@@ -63,34 +72,41 @@ class Confirmed(TraceCheck):
             return self.unknown(doubt)
         return self.passed(transcript, absence=True, remark=never_had(transcript, [self.tool], self.arguments))
 
-    def _agreed(self, transcript: Transcript, since: float, use: ToolUse) -> bool:
-        for event in transcript.events:
-            if not isinstance(event, AgentEvent) or event.kind != "approval" or event.name != self.tool:
-                continue
-            if event.value is True and since < event.at <= _decided(use):
-                return True
-        agreed = False
-        asked = False
+    def _agreed(self, transcript: Transcript, since: float, use: ToolUse, approved: tuple[float, bool] | None) -> bool:
+        """Whether the last word before a call was a yes: the user's, or the answer to a request for approval.
+
+        Words are sent with the next request: where that leaves open which came last, a denial did.
+        """
+        word: tuple[float, float, bool] | None = None  # said from, said until, whether it agrees
+        asked: float | None = None
         for at, message in spoken(transcript, use.turn if use.requested is not None else None, use.at):
             if message.role == "assistant" and message.said.strip():
-                asked = True
-            elif message.role == "user" and asked and at > since:
-                if self._is_yes(message.text):
-                    agreed = True
-                elif NO.search(message.text):
-                    agreed = False
-        return agreed
+                asked = at
+            if message.role != "user" or asked is None or at <= since:
+                continue
+            if (yes := self._is_yes(message.text)) or denies(message.text, self.tool):
+                word = (asked if asked < at else since, at, yes)
+        if word is None or approved is None:
+            return word[2] if word is not None else approved is not None and approved[1]
+        first, last, yes = word
+        when, granted = approved
+        return yes if yes is granted else first >= when if yes else when > last
 
     def _is_yes(self, text: str) -> bool:
         if self.confirms is None:
-            return YES.search(text) is not None and NO.search(text) is None
+            return agrees(text, self.tool)
         if isinstance(self.confirms, re.Pattern):
             return self.confirms.search(text) is not None
         return bool(self.confirms(text))
 
-    def _last_word(self, transcript: Transcript, use: ToolUse) -> str:
-        said = [m.text for _, m in spoken(transcript, use.turn if use.requested else None, use.at) if m.role == "user"]
-        return f"the user's last words: {said[-1][:120]!r}" if said else "the user said nothing"
+    def _last_word(self, transcript: Transcript, use: ToolUse, since: float) -> str:
+        talk = spoken(transcript, use.turn if use.requested else None, use.at)
+        said = [(at, message.text) for at, message in talk if message.role == "user"]
+        if not said:
+            return "the user said nothing"
+        at, text = said[-1]
+        used = ", before an earlier call of it" if at <= since else ""
+        return f"the user's last words: {text[:120]!r}{used}"
 
 
 def confirmed(
@@ -99,9 +115,15 @@ def confirmed(
     """Every call of the tool follows a confirmation by the user: one for each call, given in reply to the agent.
 
     A confirmation is a granted approval that the agent recorded for the tool (``trial.approval(tool, True)``), or a
-    message of the user that comes after something the assistant said, that agrees, and that no later message takes
-    back. "Agrees" means plain English (yes, go ahead, ok, … without no, not, wait, …); give ``confirms=`` a pattern
-    or a function of the text for anything else. The first message of a conversation asks; it never confirms.
+    message of the user that comes after something the assistant said and that agrees. A later denial takes it back: a
+    refused approval, or words that say no. Each call of the tool uses up the yes before it, whatever its arguments are,
+    unless it was blocked; ``arguments`` only say which calls are judged.
+
+    "Agrees" means plain English: a sentence with yes, ok, sure, go ahead, do it, I confirm, that's right, … A question
+    doesn't, and neither does a message with a word that denies (no, not, can't, don't, never, nothing, cancel, forget,
+    abort, stop, wait, …; a word of the tool's own name, as in ``cancel_order``, doesn't deny). Where that isn't plain,
+    it is no yes. Give ``confirms=`` a pattern or a function of the text for anything else; what denies stays. The first
+    message of a conversation asks; it never confirms.
 
     >>> from passhat.facts import ToolRun, Transcript
     >>> from passhat.graders import trace
@@ -110,6 +132,33 @@ def confirmed(
     False
     """
     return Confirmed(tool, arguments, confirms, unoffered_ok)
+
+
+class Approvals:
+    """The recorded answers to requests for approval of a tool, each used by one call of it."""
+
+    def __init__(self, transcript: Transcript, calls: Sequence[ToolUse]) -> None:
+        names = {use.name for use in calls}
+        events = (event for event in transcript.events if isinstance(event, AgentEvent) and event.kind == "approval")
+        self._left = [(event.at, event.value is True) for event in events if event.name in names]
+        self._calls = calls
+        self._transcript = transcript
+
+    def of(self, use: ToolUse) -> tuple[float, bool] | None:
+        """The answer that holds for a call, the next one in order, and when it was given, in seconds.
+
+        Calls of one answer take one each; else a later refusal takes a grant back, and a grant after a refusal counts.
+        """
+        beside = sum(other.at == use.at for other in self._calls) > 1
+        until = use.run.at if use.run is not None else returned_at(self._transcript, use)
+        until = min([until, *(other.at for other in self._calls if other.at > use.at)])
+        answer: tuple[float, bool] | None = None
+        while self._left and self._left[0][0] <= until:
+            again = answer is not None and answer[1] and self._left[0][1]
+            if again or (beside and answer is not None):
+                break  # it is for the next call
+            answer = self._left.pop(0)
+        return answer
 
 
 class TextNever(TraceCheck):
@@ -192,7 +241,7 @@ class StopReason(TraceCheck):
         asked = turns if self.every else turns[-1:]
         for turn in asked:
             reason = turn.call.stop_reason
-            if reason is None:
+            if not reason:
                 return self.unknown(f"turn {turn.index + 1}: the answer gave no stop reason")
             if canonical_stop(reason) not in wanted:
                 return self.failed(f"turn {turn.index + 1} stopped by {reason!r}, expected {' or '.join(self.reasons)}")
@@ -246,11 +295,6 @@ def strings(value: Any) -> Iterator[str]:
     elif isinstance(value, list | tuple | set | frozenset):
         for item in value:
             yield from strings(item)
-
-
-def _decided(use: ToolUse) -> float:
-    """By when an approval must have been given: before the body ran, or at any time when that isn't known."""
-    return use.run.at if use.run is not None else float("inf")
 
 
 def _compiled(pattern: Any) -> re.Pattern[str]:
