@@ -22,13 +22,15 @@ from passhat.gateway._faults import Fault, Faults
 from passhat.gateway._forward import Forward
 from passhat.gateway._gateway import Gateway
 from passhat.gateway._modes import Script, Simulate
+from passhat.gateway._providers import KNOWN, PROVIDERS
 from passhat.gateway._reply import Reply
 from passhat.gateway._request import Request
 from passhat.gateway._server_thread import in_gateway
 from passhat.gateway._session import Session
-from passhat.gateway._upstream import PROVIDERS, Upstream, upstream_for, upstream_of_model
+from passhat.gateway._upstream import Upstream, upstream_for, upstream_of_model
 
 __all__ = [
+    "KNOWN",
     "PROVIDERS",
     "BadRequest",
     "Cassette",

@@ -11,8 +11,9 @@ from passhat.gateway._errors import UpstreamError
 from passhat.gateway._http import HttpRequest
 from passhat.gateway._modes import Context, Step
 from passhat.gateway._prices import has_price
+from passhat.gateway._providers import PROVIDERS
 from passhat.gateway._request import Request
-from passhat.gateway._upstream import PROVIDERS, Upstream, upstream_for, upstream_of_model, wire_words
+from passhat.gateway._upstream import Upstream, upstream_for, upstream_of_model, wire_words
 from passhat.gateway._wires._errors import speaks_anthropic
 
 Keep = Callable[[int, Any, "list[Any] | None"], None]

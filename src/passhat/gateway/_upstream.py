@@ -8,42 +8,8 @@ from urllib.parse import urlsplit
 import msgspec
 
 from passhat.gateway._errors import UpstreamError
+from passhat.gateway._providers import PROVIDERS
 
-_OPENAI_WIRES = frozenset({"chat", "responses"})
-_CHAT = frozenset({"chat"})
-
-
-class _Provider(msgspec.Struct, frozen=True):
-    base_url: str
-    base_names: tuple[str, ...]
-    key_names: tuple[str, ...]
-    wires: frozenset[str]
-    needs_key: bool = True
-
-
-PROVIDERS: dict[str, _Provider] = {
-    "openai": _Provider(
-        "https://api.openai.com/v1", ("OPENAI_BASE_URL", "OPENAI_API_BASE"), ("OPENAI_API_KEY",), _OPENAI_WIRES
-    ),
-    "anthropic": _Provider(
-        "https://api.anthropic.com",
-        ("ANTHROPIC_BASE_URL", "ANTHROPIC_API_URL", "ANTHROPIC_API_BASE"),
-        ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN"),
-        frozenset({"messages"}),
-    ),
-    "openrouter": _Provider("https://openrouter.ai/api/v1", ("OPENROUTER_BASE_URL",), ("OPENROUTER_API_KEY",), _CHAT),
-    "groq": _Provider("https://api.groq.com/openai/v1", ("GROQ_BASE_URL",), ("GROQ_API_KEY",), _CHAT),
-    "mistral": _Provider("https://api.mistral.ai/v1", ("MISTRAL_BASE_URL",), ("MISTRAL_API_KEY",), _CHAT),
-    "deepseek": _Provider("https://api.deepseek.com/v1", ("DEEPSEEK_BASE_URL",), ("DEEPSEEK_API_KEY",), _CHAT),
-    "xai": _Provider("https://api.x.ai/v1", ("XAI_BASE_URL",), ("XAI_API_KEY",), _CHAT),
-    "google": _Provider(
-        "https://generativelanguage.googleapis.com/v1beta/openai",
-        ("GEMINI_BASE_URL",),
-        ("GEMINI_API_KEY", "GOOGLE_API_KEY"),
-        _CHAT,
-    ),
-    "ollama": _Provider("http://127.0.0.1:11434/v1", ("OLLAMA_BASE_URL",), ("OLLAMA_API_KEY",), _CHAT, needs_key=False),
-}
 _WORDS = {"chat": "OpenAI chat completions", "responses": "OpenAI responses", "messages": "Anthropic messages"}
 
 
@@ -57,7 +23,7 @@ class Upstream(msgspec.Struct, frozen=True):
     provider: str
     base_url: str
     key: str = ""
-    wires: frozenset[str] = _CHAT
+    wires: frozenset[str] = frozenset({"chat"})
     model: str | None = None
     key_name: str = ""
 

@@ -6,21 +6,15 @@ hosts of known providers and to those that the environment names.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping
 from typing import Any, Protocol
 
-from passhat.gateway import PROVIDERS, in_gateway
+from passhat.gateway import KNOWN, in_gateway
 from passhat.pytest_plugin._births import Births
 from passhat.pytest_plugin._libraries import Libraries, place_of
 from passhat.pytest_plugin._stand_ins import LED, addresses, on_loopback
 
-_AZURE = "AZURE_OPENAI_ENDPOINT"
-_PAID = (  # ends of the names of hosts whose clients can't be led
-    *(".openai.azure.com", ".cognitiveservices.azure.com", ".services.ai.azure.com", ".models.ai.azure.com"),
-    *("aiplatform.googleapis.com", "api.cohere.com", "api.cohere.ai", "api.together.xyz", "api.together.ai"),
-    *("api.fireworks.ai", "api.perplexity.ai", "api.cerebras.ai", "api.voyageai.com", "router.huggingface.co"),
-)
-_BEDROCK = "bedrock-runtime"
 ASTRAY = (
     "a request to {host} went past the gateway and was stopped, since nothing there counts or bounds it: its client "
     "was made when a module was imported, or before the fixture was asked for, or it has an address of its own. Put "
@@ -38,8 +32,8 @@ UNLED = (
 )
 LEFT_BEHIND = (
     "a request to {host} was stopped: the thread that made it was started in a test with trials, `trial` or `faux`, "
-    "or in a fixture of one, and such a thread reaches no provider. End it within its test, or give the test that "
-    "needs it one of its own"
+    "or in a fixture of one, or its task was; such a thread or task reaches no provider. End it within its "
+    "test, or give the test that needs it one of its own"
 )
 
 
@@ -67,11 +61,12 @@ class Guard:
     """Looks at requests and threads from the first covered test until the session ends."""
 
     def __init__(self, host: Mapping[str, str], owner: Owner) -> None:
-        places = {name: {place_of(each.base_url)} for name, each in PROVIDERS.items()}
-        for name, each in PROVIDERS.items():
-            places[name] |= {place_of(host[variable]) for variable in each.base_names if host.get(variable)}
+        places = {name: {place_of(each.base_url)} for name, each in KNOWN.items() if each.base_url}
+        for name, each in KNOWN.items():
+            named = {place_of(host[variable]) for variable in each.addresses if host.get(variable)}
+            places[name] = places.get(name, set()) | named
         self._led = set().union(*(places.pop(name) for name in LED))
-        self._others = set().union(*places.values(), {place_of(host[_AZURE])} if host.get(_AZURE) else ())
+        self._others = set().union(*places.values())
         self._owner = owner
         self._libraries = Libraries(self)
         self._births = Births(owner.whose)
@@ -93,10 +88,11 @@ class Guard:
 
     def check(self, host: str, port: int) -> None:
         """Raise `Astray` for a request that mustn't leave."""
+        host = host.lower().rstrip(".")
         known = self._known(host, port)
         named = _named(host, port) if known or not on_loopback(host) else ""
         if (known or named) and not in_gateway():
-            why = self._owner.astray(host, bool(named) or (host, port) in self._led, named)
+            why = self._owner.astray(host, bool(named) or self._could_be_led(host, port), named)
             if why:
                 raise Astray(why)
 
@@ -109,6 +105,10 @@ class Guard:
         """Whether models that may cost money answer there."""
         place = (host, port)
         return place in self._led or place in self._others or _is_paid(host)
+
+    def _could_be_led(self, host: str, port: int) -> bool:
+        """Whether it is a place of a provider whose clients read the variables that are set."""
+        return (host, port) in self._led or any(KNOWN[name].serves(host) for name in LED)
 
     def rekeyed(self, value: Any) -> Any:
         """A header's value, with the key that this thread's requests are to have."""
@@ -125,10 +125,11 @@ def _named(host: str, port: int) -> str:
     return next((name for name, value in addresses() if place_of(value) == (host, port)), "")
 
 
+@functools.lru_cache(256)
 def _is_paid(host: str) -> bool:
-    """Whether a host is known to be that of models that cost money, and of none of the providers that are spoken to.
+    """Whether a host is known to be that of models that cost money.
 
     >>> _is_paid("mine.openai.azure.com"), _is_paid("bedrock-runtime.eu-west-1.amazonaws.com"), _is_paid("example.com")
     (True, True, False)
     """
-    return host.endswith(_PAID) or (host.startswith(_BEDROCK) and host.endswith(".amazonaws.com"))
+    return any(provider.serves(host) for provider in KNOWN.values())

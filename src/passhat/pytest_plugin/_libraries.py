@@ -198,10 +198,14 @@ def _rekey(headers: Any, looks: Looks) -> None:
 
 
 def place_of(base_url: str) -> tuple[str, int]:
-    """Host and port.
+    """Host, in lower case and without a dot at its end, and port.
 
-    >>> place_of("https://api.openai.com/v1")
-    ('api.openai.com', 443)
+    >>> place_of("https://API.openai.com./v1"), place_of("http://mine:none")
+    (('api.openai.com', 443), ('', 0))
     """
-    parts = urlsplit(base_url)
-    return parts.hostname or "", parts.port or _PORTS.get(parts.scheme, 443)
+    try:
+        parts = urlsplit(base_url)
+        port = parts.port or _PORTS.get(parts.scheme, 443)
+    except ValueError:  # whatever a variable says
+        return "", 0
+    return (parts.hostname or "").rstrip("."), port
