@@ -504,3 +504,57 @@ def test_a_provider_whose_clients_cannot_be_led_is_reached_where_it_is_asked_for
     run = RunReader(find_run("last", pytester.path / ".passhat"))
     (marked, *_, last) = [record for record in run.trials() if "test_marked" in record.task]
     assert marked.usage == last.usage == Usage(3)  # tokens are unknown
+
+
+TASKS = (
+    ASK
+    + """
+import asyncio
+from openai import AsyncOpenAI
+
+loop = asyncio.new_event_loop()
+go = asyncio.Event()
+said, left = [], []
+
+async def ask_async(client=None):
+    async with client or AsyncOpenAI(max_retries=0) as client:
+        return (await client.chat.completions.create(model="m", messages=SENT)).choices[0].message.content
+
+async def later(client=None):
+    await go.wait()
+    try:
+        said.append(await asyncio.create_task(ask_async(client)))
+    except Exception as error:
+        said.append(str(error))
+
+async def leave():
+    left.append(asyncio.create_task(later()))
+    left.append(asyncio.create_task(later(AsyncOpenAI(max_retries=0))))
+
+def test_covered(trial):
+    loop.run_until_complete(leave())
+
+async def find():
+    go.set()
+    await asyncio.gather(*left)
+    return await ask_async(), await asyncio.create_task(ask_async())
+
+def test_plain():
+    assert loop.run_until_complete(find()) == ("live", "live")
+    assert sum("the thread that made it was started in a test with trials" in each for each in said) == 1, said
+    assert sum("This key's trial is over" in each for each in said) == 1, said
+    loop.close()
+"""
+)
+
+
+@pytest.mark.parametrize("options", [(), ("--trials", "2")])
+def test_a_task_of_a_shared_loop_that_outlives_its_covered_test_reaches_no_provider(
+    pytester: pytest.Pytester, paid: list[ModelCall], options: Sequence[str]
+) -> None:
+    before = asyncio.BaseEventLoop.create_task
+    pytester.makepyfile(TASKS)
+    result = pytester.runpytest("--tb=short", "-p", "no:xdist", *options)
+    result.assert_outcomes(passed=2)
+    assert len(paid) == 2  # the plain test's own
+    assert asyncio.BaseEventLoop.create_task is before

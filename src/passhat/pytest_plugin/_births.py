@@ -1,32 +1,49 @@
-"""Whose a thread is: one that is started in a covered test, in a fixture of one or by a judge stays theirs."""
+"""Whose a thread or task is: one that is started in a covered test, in a fixture of one or by a judge stays theirs."""
 
 from __future__ import annotations
 
+import asyncio
 import functools
 import threading
+import weakref
 from collections.abc import Callable
 from typing import Any
 
 COVERED, JUDGE = "covered", "judge"
 _MARK = "passhat_whose"
+_TASKS: weakref.WeakKeyDictionary[asyncio.Future[Any], str] = weakref.WeakKeyDictionary()
 
 
 def whose_thread() -> str:
-    """Where the thread that asks was started: COVERED, JUDGE, or empty for one that is none of ours."""
+    """Where the thread that asks, or its task, was started: COVERED, JUDGE, or empty for one that is none of ours."""
     found: str = getattr(threading.current_thread(), _MARK, "")
-    return found
+    return found or _whose_task()
+
+
+def _whose_task() -> str:
+    try:
+        task = asyncio.current_task()
+    except RuntimeError:  # no loop runs here
+        return ""
+    return "" if task is None else _TASKS.get(task, "")
 
 
 class Births:
-    """Marks threads when they are started, by what ``whose`` says in the thread that starts them."""
+    """Marks threads and tasks when they are started, by what ``whose`` says where that is done.
+
+    Tasks are those of asyncio's own loops; others start theirs in a way of their own.
+    """
 
     def __init__(self, whose: Callable[[], str]) -> None:
         self._whose = whose
         self._original: Any = None
         self._ours: Any = None
+        self._original_for_tasks: Any = None
+        self._ours_for_tasks: Any = None
 
     def install(self) -> None:
-        """Mark threads from now on."""
+        """Mark them from now on."""
+        self._install_for_tasks()
         original, whose = threading.Thread.start, self._whose
 
         @functools.wraps(original)
@@ -38,7 +55,22 @@ class Births:
         self._original, self._ours = original, start
         setattr(threading.Thread, "start", start)  # noqa: B010 - a method that is replaced
 
+    def _install_for_tasks(self) -> None:
+        original, whose = asyncio.BaseEventLoop.create_task, self._whose
+
+        @functools.wraps(original)
+        def create_task(loop: Any, *args: Any, **named: Any) -> Any:
+            task = original(loop, *args, **named)
+            if mark := whose():
+                _TASKS[task] = mark
+            return task
+
+        self._original_for_tasks, self._ours_for_tasks = original, create_task
+        setattr(asyncio.BaseEventLoop, "create_task", create_task)  # noqa: B010 - a method that is replaced
+
     def remove(self) -> None:
         """Put back what was there, unless somebody else has replaced it since."""
+        if asyncio.BaseEventLoop.create_task is self._ours_for_tasks:
+            setattr(asyncio.BaseEventLoop, "create_task", self._original_for_tasks)  # noqa: B010
         if threading.Thread.start is self._ours:
             setattr(threading.Thread, "start", self._original)  # noqa: B010
