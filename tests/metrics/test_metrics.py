@@ -394,6 +394,17 @@ def test_tool_choice_can_rest_on_runs() -> None:
     assert "arguments" not in str([part.name for part in metric([chosen(True, ran)]).parts])
 
 
+def test_the_right_arguments_of_runs_are_those_that_ran() -> None:
+    other = ToolRun(2.0, 0.1, "search", {"q": "refunds"}, call_id="c0")
+    trials = [chosen(True, Transcript((*WRONG.events, other)))]
+    for evidence, right in (("requested", 0.0), ("executed", 1.0)):
+        metric = metrics.tool_choice("search", "search", arguments="arguments", evidence=evidence)  # type: ignore[arg-type]
+        assert metric(trials).part("right arguments when called").value == right
+    cut = called(("search", '{"q": "refunds"'))
+    metric = metrics.tool_choice("search", "search", arguments="arguments")
+    assert metric([chosen(True, cut)]).part("right arguments when called").value == 0.0
+
+
 def test_a_choice_that_isnt_stated_is_refused() -> None:
     with pytest.raises(ValueError, match="task 't': should='yes': must be True or False"):
         metrics.tool_choice("search", lambda task: "yes")([chosen(True, RIGHT)])
