@@ -19,6 +19,9 @@ class Owner:
     def astray(self, host: str, led: bool, named: str = "") -> str:
         return "led" if led else "other"
 
+    def for_children(self) -> Mapping[str, str]:
+        return {}
+
     def keys(self) -> Mapping[str, str]:
         return {}
 

@@ -40,6 +40,7 @@ if TYPE_CHECKING:
 
 _decode = msgspec.json.Decoder().decode
 _OURS = "sk-passhat-"  # how the keys begin that are made here
+_ELSEWHERE = "/not-led/"
 TOO_MANY = f"More than {MOST_AT_ONCE} requests of one trial at the same time; try again when some are answered."
 
 
@@ -77,6 +78,8 @@ class Gateway:
         """Says whose a request with the process's own key is while no session is routed; called in any thread."""
         self.stranger: Callable[[], Session | None] = lambda: None
         """Says whose a request with a key that isn't made here is; called in any thread."""
+        self.elsewhere: Callable[[str], str] = lambda provider: f"no request to {provider} is passed on from here"
+        """Says why a request to an address of `refusing` is refused; called in any thread."""
 
     def start(self) -> Gateway:
         """Start the server, unless it runs."""
@@ -123,6 +126,10 @@ class Gateway:
         self.start()
         assert self._server is not None
         return self._server.base_url
+
+    def refusing(self, provider: str) -> str:
+        """An address to give to the clients of a provider that nobody is to reach: every request there is refused."""
+        return f"{self.base_url}{_ELSEWHERE}{provider}"
 
     def open(
         self,
@@ -204,6 +211,9 @@ class Gateway:
 
     def receive(self, http: HttpRequest) -> HttpReply | Pending | Relaying:
         """Answer a request, or say what must be done first. No I/O is done here."""
+        if http.path.startswith(_ELSEWHERE):
+            provider = http.path.removeprefix(_ELSEWHERE).partition("/")[0]
+            return _denied(http, 400, self.elsewhere(provider), "passhat_refused")
         session = self._session(http)
         if isinstance(session, HttpReply):
             return session

@@ -31,6 +31,16 @@ def mark_of(item: pytest.Item) -> TrialsMark | None:
     return None if case is None else case.mark
 
 
+def spends(item: pytest.Item) -> bool:
+    """Whether what a covered test asks may cost money: somebody said so, and it isn't simulated or scripted."""
+    config, mark = item.config, mark_of(item)
+    if not may_spend(config) or "faux" in getattr(item, "fixturenames", ()):
+        return False
+    if config.getoption("passhat_model") is not None and not is_suite(item):
+        return True
+    return mark is None or not (mark.simulated or mark.simulation is not None)
+
+
 def mode_of(item: pytest.Item) -> Any:
     """Who answers a test: the model of the command line, the marker's simulation, or what the agent itself asks for.
 

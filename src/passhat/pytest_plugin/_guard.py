@@ -12,6 +12,7 @@ from typing import Any, Protocol
 
 from passhat.gateway import KNOWN, in_gateway
 from passhat.pytest_plugin._births import Births
+from passhat.pytest_plugin._children import Children
 from passhat.pytest_plugin._libraries import Libraries, place_of
 from passhat.pytest_plugin._stand_ins import LED, addresses, on_loopback
 
@@ -27,8 +28,8 @@ NAMED = (
     "listen on 127.0.0.1, or give its address to the client itself"
 )
 UNLED = (
-    "a request to {host} was stopped: a real model costs money and nobody asked for one in this test. Its client can't "
-    "be led to a double; stand in for it with a fixture, or say --trials N in a test that isn't simulated"
+    "a request to {host} was stopped: a real model costs money and nobody asked for one in {test}. Its client can't be "
+    "led to a double; stand in for it with a fixture, or say --trials N in a test that isn't simulated"
 )
 LEFT_BEHIND = (
     "a request to {host} was stopped: the thread that made it was started in a test with trials, `trial` or `faux`, "
@@ -53,6 +54,9 @@ class Owner(Protocol):
         ``led``: its client could have been, or was sent there by the variable ``named``.
         """
 
+    def for_children(self) -> Mapping[str, str]:
+        """What processes that are started now have in their environment beside what they inherit."""
+
     def keys(self) -> Mapping[str, str]:
         """Keys that requests of this thread must not have, each with the one to have instead."""
 
@@ -70,6 +74,7 @@ class Guard:
         self._owner = owner
         self._libraries = Libraries(self)
         self._births = Births(owner.whose)
+        self._children = Children(owner.for_children)
         self._installed = False
 
     def install(self) -> None:
@@ -78,11 +83,13 @@ class Guard:
             self._installed = True
             self._libraries.install()
             self._births.install()
+            self._children.install()
 
     def remove(self) -> None:
         """Look no longer."""
         if self._installed:
             self._installed = False
+            self._children.remove()
             self._births.remove()
             self._libraries.remove()
 

@@ -10,11 +10,13 @@ from typing import Any
 
 import pytest
 
+from passhat.pytest_plugin._asking import may_spend
 from passhat.pytest_plugin._definitions import definitions_of, uses_ours
 from passhat.pytest_plugin._exits import Exits
 from passhat.pytest_plugin._keys import CASE, EVIDENCE, TRIAL
 from passhat.pytest_plugin._routing import routing_of
 from passhat.pytest_plugin._variables import Variables
+from passhat.pytest_plugin._withheld import Withholding
 
 
 def lead(config: pytest.Config, items: list[pytest.Item]) -> None:
@@ -26,6 +28,9 @@ def lead(config: pytest.Config, items: list[pytest.Item]) -> None:
     config.pluginmanager.register(exits, "passhat-exits")
     leading = Leading(config, covered, exits, variables)
     config.pluginmanager.register(leading, "passhat-leading")
+    if may_spend(config):
+        withholding = Withholding(routing_of(config).withheld, frozenset(covered))
+        config.pluginmanager.register(withholding, "passhat-withholding")
     if len(covered) < len(items):
         config.pluginmanager.register(LeadingShared(leading, variables, covered), "passhat-leading-shared")
 

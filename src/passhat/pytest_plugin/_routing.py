@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager, nullcontext
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from passhat.facts import Limits
-from passhat.pytest_plugin._asking import may_spend, mode_of_judges
+from passhat.pytest_plugin._asking import may_judge, may_spend, mode_of_judges, spends
 from passhat.pytest_plugin._births import COVERED, JUDGE, whose_thread
 from passhat.pytest_plugin._environment import gateway_of, host_environment
 from passhat.pytest_plugin._guard import ASTRAY, LEFT_BEHIND, NAMED, UNLED, Guard
 from passhat.pytest_plugin._keys import ENVIRONMENT, EVIDENCE, FAILED, ROUTING
 from passhat.pytest_plugin._libraries import place_of
-from passhat.pytest_plugin._refusing import OUTSIDE, OWN_KEY, Refusing
+from passhat.pytest_plugin._refusing import JUDGES, OUTSIDE, OWN_KEY, Refusing
 from passhat.pytest_plugin._transcripts import Transcripts
+from passhat.pytest_plugin._withheld import Withheld
 from passhat.trial import led_to
 
 if TYPE_CHECKING:
@@ -46,7 +47,8 @@ class Routing:
         self._of_judges: Session | None = None
         self._outside: Session | None = None
         gateway = gateway_of(config)
-        gateway.otherwise, gateway.stranger = self.session, self.stranger
+        gateway.otherwise, gateway.stranger, gateway.elsewhere = self.session, self.stranger, self.elsewhere
+        self.withheld = Withheld(gateway, host_environment(config))
         self._guard = Guard(host_environment(config), self)
         config.add_cleanup(self._guard.remove)
         config.pluginmanager.register(Transcripts(), "passhat-transcripts")
@@ -81,10 +83,11 @@ class Routing:
             return
         self.again(item)
         self.begin(item)
-        try:
+        with ExitStack() as closing:
+            closing.callback(self.end)
+            if not self.withheld.active and not spends(item):
+                closing.enter_context(self.withheld.put())
             yield
-        finally:
-            self.end()
 
     def session(self) -> Session | None:
         """Whose a request is; called by the gateway, in its thread."""
@@ -133,7 +136,7 @@ class Routing:
         with self._lock:
             if self._item is None and not self.led:
                 return LEFT_BEHIND.format(host=host) if whose_thread() else ""
-            why = (NAMED if named else ASTRAY if led else UNLED).format(host=host, variable=named)
+            why = (NAMED if named else ASTRAY if led else UNLED).format(host=host, variable=named, test=self._named())
             if self._item is None:
                 return why
             trial = self._evidence(self._item)
@@ -144,6 +147,27 @@ class Routing:
             if judges is None:  # a judge's grade tells it
                 trial.astray = trial.astray or why
             return why
+
+    def elsewhere(self, provider: str) -> str:
+        """Why a request is refused that was meant for a provider whose clients can't be led; a running test is told.
+
+        Called by the gateway, in its thread.
+        """
+        with self._lock:
+            if self._of_judges is not None:
+                return JUDGES
+            why = UNLED.format(host=provider, test=self._named())
+            if self._item is not None:
+                trial = self._evidence(self._item)
+                trial.astray = trial.astray or why
+            return why
+
+    def _named(self) -> str:
+        return "a test with trials, `trial` or `faux`" if self._item is None else f"this test ({self._item.nodeid})"
+
+    def for_children(self) -> Mapping[str, str]:
+        """What processes that are started now have in their environment beside what they inherit."""
+        return self.withheld.for_children()
 
     def stands_in(self, address: str) -> bool:
         """Whether a fixture may lead clients there: to a server of the user's own on loopback."""
@@ -168,7 +192,7 @@ class Routing:
         """While inside, clients of this thread, and of those that it starts, never reach the model under test."""
         with self._lock:
             judges = self._opened(mode_of_judges(self._config), "a judge's own client")
-        with led_to(judges.access):
+        with led_to(judges.access), self.withheld.given() if may_judge(self._config) else nullcontext():
             self._judging, self._of_judges = threading.current_thread(), judges
             try:
                 yield

@@ -6,6 +6,7 @@ import os
 
 import pytest
 
+from passhat.pytest_plugin._asking import may_spend
 from passhat.pytest_plugin._environment import gateway_of, host_environment, put
 from passhat.pytest_plugin._keys import ENVIRONMENT
 from passhat.pytest_plugin._routing import routing_of
@@ -15,21 +16,28 @@ from passhat.trial import ModelAccess, client_variables
 class Variables:
     """Sets them for a row of covered tests, and puts back what was there before the next other test.
 
-    They stay as they are where the whole session's environment leads there already.
+    Those that lead there stay as they are where the whole session's environment does so already; those that are
+    withheld do where somebody asked for models that cost money.
     """
 
     def __init__(self, config: pytest.Config) -> None:
         gateway = gateway_of(config)
         self._routing = routing_of(config)
         self._host = host_environment(config)
-        self._needed = ENVIRONMENT not in config.stash
         self._before: dict[str, str | None] = {}  # of those that were set here
-        self._variables = client_variables(ModelAccess(gateway.base_url, gateway.process_key))
+        self._withheld = None if may_spend(config) else self._routing.withheld
+        self._variables: dict[str, str | None] = {}
+        if ENVIRONMENT not in config.stash:
+            self._variables |= client_variables(ModelAccess(gateway.base_url, gateway.process_key))
+        if self._withheld is not None:
+            self._variables |= self._withheld.values
 
     def lead(self) -> None:
         """Set them, unless they are; what tests themselves put there stays."""
         self._routing.lead()
-        if self._before or not self._needed:
+        if self._withheld is not None:
+            self._withheld.active = True
+        if self._before:
             return
         for name, value in self._variables.items():
             before = os.environ.get(name)
@@ -40,8 +48,8 @@ class Variables:
     def restore(self) -> None:
         """Put back what was there, also where a fixture that ended since has put a value of ours back."""
         self._routing.led = False
-        if not self._needed:
-            return
+        if self._withheld is not None:
+            self._withheld.active = False
         for name, value in self._variables.items():
             if os.environ.get(name) == value and (value is not None or name in self._before):
                 put(os.environ, name, self._before.get(name, self._host.get(name)))
