@@ -63,6 +63,8 @@ def _restore(before: Shared, now: Shared) -> None:
     left = []
     for name in {name for name, _ in before.variables.items() ^ now.variables.items()}:
         variable = os.environ.decodekey(name)
+        if variable.startswith("KMP_"):
+            continue  # scikit-learn sets these when it is loaded, for the life of the process
         left.append(f"the variable {variable}")
         if name in before.variables:
             os.environ[variable] = os.environ.decodevalue(before.variables[name])
