@@ -6,18 +6,30 @@ import asyncio
 import functools
 import threading
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 COVERED, JUDGE = "covered", "judge"
 _MARK = "passhat_whose"
+_HERE = threading.local()  # the mark of a thread that is no object of threading's own
 _TASKS: weakref.WeakKeyDictionary[asyncio.Future[Any], str] = weakref.WeakKeyDictionary()
 
 
 def whose_thread() -> str:
     """Where the thread that asks, or its task, was started: COVERED, JUDGE, or empty for one that is none of ours."""
     found: str = getattr(threading.current_thread(), _MARK, "")
-    return found or _whose_task()
+    return found or getattr(_HERE, "mark", "") or _whose_task()
+
+
+@contextmanager
+def marked(mark: str) -> Iterator[None]:
+    """While inside, this thread is somebody's."""
+    before, _HERE.mark = getattr(_HERE, "mark", ""), mark
+    try:
+        yield
+    finally:
+        _HERE.mark = before
 
 
 def _whose_task() -> str:

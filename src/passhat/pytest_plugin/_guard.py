@@ -7,12 +7,14 @@ hosts of known providers and to those that the environment names.
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any, Protocol
 
 from passhat.gateway import KNOWN, in_gateway
 from passhat.pytest_plugin._births import Births
 from passhat.pytest_plugin._children import Children
+from passhat.pytest_plugin._late import Late
 from passhat.pytest_plugin._libraries import Libraries, place_of
 from passhat.pytest_plugin._stand_ins import LED, addresses, on_loopback
 
@@ -33,8 +35,8 @@ UNLED = (
 )
 LEFT_BEHIND = (
     "a request to {host} was stopped: the thread that made it was started in a test with trials, `trial` or `faux`, "
-    "or in a fixture of one, or its task was; such a thread or task reaches no provider. End it within its "
-    "test, or give the test that needs it one of its own"
+    "or in a fixture of one, or its task was, or atexit was told there to make it; such a thread or task reaches no "
+    "provider. End it within its test, or give the test that needs it one of its own"
 )
 
 
@@ -74,6 +76,7 @@ class Guard:
         self._owner = owner
         self._libraries = Libraries(self)
         self._births = Births(owner.whose)
+        self._late = Late(owner.whose, self._looking)
         self._children = Children(owner.for_children)
         self._installed = False
 
@@ -83,6 +86,7 @@ class Guard:
             self._installed = True
             self._libraries.install()
             self._births.install()
+            self._late.install()
             self._children.install()
 
     def remove(self) -> None:
@@ -90,8 +94,20 @@ class Guard:
         if self._installed:
             self._installed = False
             self._children.remove()
+            self._late.remove()
             self._births.remove()
             self._libraries.remove()
+
+    @contextmanager
+    def _looking(self) -> Iterator[None]:
+        """Look at requests inside the block, also when the session is over."""
+        over = not self._installed
+        self.install()
+        try:
+            yield
+        finally:
+            if over:
+                self.remove()
 
     def check(self, host: str, port: int) -> None:
         """Raise `Astray` for a request that mustn't leave."""
