@@ -63,6 +63,12 @@ def test_a_difference_is_told(desk: Any) -> None:
     assert "ran as" not in ask(trace.never("refund"), same).reason
 
 
+def test_a_name_that_only_a_run_had_is_known(talk: Any) -> None:
+    talk.offer("refund").model("", ("refund", ASKED)).run("refund", {**ASKED, "fee": 1}, call=1).model("done")
+    found = ask(trace.never("refund", arguments={"fee": 5}, evidence="executed"), talk)
+    assert (found.passed, found.reason) == (True, "")
+
+
 def test_order_and_confirmation_go_by_what_ran_too(desk: Any) -> None:
     for evidence in ("requested", "returned", "executed"):
         assert both(trace.before("look", "refund", then_arguments=BIG, evidence=evidence), desk) == (False, True)

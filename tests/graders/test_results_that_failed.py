@@ -1,5 +1,6 @@
 """A result that says in its own words that the call failed, and those that don't, wherever that matters."""
 
+import warnings
 from typing import Any
 
 import pytest
@@ -80,10 +81,20 @@ def test_a_result_that_only_speaks_of_errors_is_none(talk: Any, result: str) -> 
     assert run_grader(trace.returned_error("get"), talk.trial()).passed is False
 
 
+@pytest.mark.parametrize("result", ["{'a': '\\d', 'success': False}", "{1is", "{'a': 0x1for x"])
+def test_text_that_only_looks_like_python_makes_no_warning(result: str) -> None:
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        assert not reads_as_error(result)
+    assert not caught
+
+
 def test_a_recorded_result_is_read_as_the_value_it_is(talk: Any) -> None:
     talk.offer("get", "refund").model("", "get").run("get", call=1, result={"success": False}).model("", "refund")
     talk.run("refund", call=2)
     assert run_grader(trace.before("get", "refund", evidence="executed"), talk.trial()).passed is False
+    said = type(talk)().offer("get").model("", "get").run("get", call=1, result={"ok": False}).results("see above")
+    assert run_grader(trace.returned_error("get"), said.model("done").trial()).passed is True
     for value in ({"success": True}, [{"success": False}], 0, False, None):
         assert not reads_as_error(value)
 

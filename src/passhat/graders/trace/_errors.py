@@ -50,9 +50,7 @@ def reads_as_error(result: Any) -> bool:
     """
     if isinstance(result, str):
         value = _parsed(result)
-        if isinstance(value, str):  # quoted once more
-            result = value
-        elif value is not None:
+        if value is not None:  # text again where it was quoted once more
             return reads_as_error(value)
         return _TAG.match(result) is not None or (_ERROR.match(result) is not None and not _NONE.match(result))
     if not isinstance(result, Mapping):
