@@ -15,6 +15,7 @@ from passhat.pytest_plugin._environment import for_subprocess, gateway_of, host_
 from passhat.pytest_plugin._keys import ENVIRONMENT, EVIDENCE, FAILED, TRIAL
 from passhat.pytest_plugin._libraries import place_of
 from passhat.pytest_plugin._parts import WrongTest
+from passhat.pytest_plugin._places import Place
 from passhat.pytest_plugin._refusing import OVERRULED, Refusing
 from passhat.pytest_plugin._routing import routing_of
 from passhat.pytest_plugin._stand_ins import addresses, of_stand_ins
@@ -32,7 +33,7 @@ class PytestTrial(Trial):
         self.mode = mode
         self.session = session
         self.recorder = recorder
-        self.place: Path | None = None  # of the workspace, once the fixture has one
+        self.place: Place | None = None  # of the workspace, while the fixture is there
         self.astray = ""  # why a request that went past the gateway was stopped
         self.submitted: tuple[Any, Any, Any] = (None, None, None)
 
@@ -147,17 +148,21 @@ class Faux(PytestTrial):
         return self.session.async_transport(library)
 
 
-def live_trial(request: pytest.FixtureRequest, workspace: Path, patch: pytest.MonkeyPatch) -> Iterator[PytestTrial]:
+def live_trial(
+    request: pytest.FixtureRequest, places: pytest.TempPathFactory, patch: pytest.MonkeyPatch
+) -> Iterator[PytestTrial]:
     """Make the ``trial`` fixture; beside ``faux`` it is the same object, so that the script answers."""
     if "faux" in request.fixturenames and isinstance(double := request.getfixturevalue("faux"), Faux):
         yield double
         return
     routing = routing_of(request.config)
     with routing.during(request.node):
-        yield from _running(request, workspace, patch, routing.evidence(request.node))
+        yield from _running(request, places, patch, routing.evidence(request.node))
 
 
-def scripted_trial(request: pytest.FixtureRequest, workspace: Path, patch: pytest.MonkeyPatch) -> Iterator[Faux]:
+def scripted_trial(
+    request: pytest.FixtureRequest, places: pytest.TempPathFactory, patch: pytest.MonkeyPatch
+) -> Iterator[Faux]:
     """Make the ``faux`` fixture, and see at its end that the script was used up."""
     routing = routing_of(request.config)
     with routing.during(request.node):
@@ -166,7 +171,7 @@ def scripted_trial(request: pytest.FixtureRequest, workspace: Path, patch: pytes
             known, double = double, _scripted(request.node)
             double.astray = known.nobody
             routing.replaced(double)
-        yield from _running(request, workspace, patch, double)
+        yield from _running(request, places, patch, double)
 
 
 def new_trial(item: pytest.Item) -> PytestTrial:
@@ -237,16 +242,18 @@ def _lead(config: pytest.Config, patch: pytest.MonkeyPatch, trial: PytestTrial) 
 
 
 def _placed(item: pytest.Item) -> Path:
-    place: Path | None = item.stash[EVIDENCE].place
+    place: Place | None = item.stash[EVIDENCE].place
     if place is None:
         raise RuntimeError("a test has a workspace while its fixture trial or faux is there")
-    return place
+    return place.made()
 
 
-def _running(request: pytest.FixtureRequest, workspace: Path, patch: pytest.MonkeyPatch, trial: Any) -> Iterator[Any]:
+def _running(
+    request: pytest.FixtureRequest, places: pytest.TempPathFactory, patch: pytest.MonkeyPatch, trial: Any
+) -> Iterator[Any]:
     """Lead clients to the session while the test runs, and keep what happened for the report."""
     request.node.stash[EVIDENCE] = trial
-    trial.place = workspace
+    place = trial.place = Place(request, places)
     token = recorder_here.set(trial.recorder)
     try:
         if ENVIRONMENT not in request.config.stash:
@@ -254,4 +261,5 @@ def _running(request: pytest.FixtureRequest, workspace: Path, patch: pytest.Monk
         yield trial
     finally:
         recorder_here.reset(token)
+        place.over(failed=request.node.stash.get(FAILED, False))
     _complain(request, trial)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -13,7 +12,9 @@ if TYPE_CHECKING:
 
 
 @pytest.fixture
-def trial(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[PytestTrial]:
+def trial(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[PytestTrial]:
     """A trial for this test: workspace, seed, transcript, and the model that ``--model`` names.
 
     The variables that clients read point at the gateway, so an unmodified agent is metered and its calls are in
@@ -21,11 +22,13 @@ def trial(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.Mo
     """
     from passhat.pytest_plugin._doubles import live_trial
 
-    yield from live_trial(request, tmp_path, monkeypatch)
+    yield from live_trial(request, tmp_path_factory, monkeypatch)
 
 
 @pytest.fixture
-def faux(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Faux]:
+def faux(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[Faux]:
     """A scripted model for this test: ``faux.script(call("refund", {...}), say("Done."))``.
 
     Unmodified agents reach it, since the variables that clients read point at it. Replies that nothing asked for
@@ -33,4 +36,4 @@ def faux(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.Mon
     """
     from passhat.pytest_plugin._doubles import scripted_trial
 
-    yield from scripted_trial(request, tmp_path, monkeypatch)
+    yield from scripted_trial(request, tmp_path_factory, monkeypatch)
