@@ -9,14 +9,19 @@ from typing import Any
 import msgspec
 import pytest
 
-from passhat.facts import Transcript
+from passhat.facts import OutputText, Transcript
 from passhat.pytest_plugin._environment import host_environment
 from passhat.pytest_plugin._keys import EVIDENCE, FAILED
 from passhat.running import secrets_of
 
 
 class Transcripts:
-    """Registered with the first test that uses a model."""
+    """Registered when a session has tests that may use a model."""
+
+    def __init__(self) -> None:
+        # What shows a transcript is loaded now: while a report is made, a warning about what the test left open would
+        # be raised by an import.
+        transcript_section(Transcript((OutputText(0.0, "stdout", "→"),)))
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_makereport(
