@@ -178,3 +178,15 @@ def test_a_call_whose_arguments_cannot_be_read_needs_a_yes_or_is_unknown(talk: A
     assert verdict(check, unasked) is None
     assert verdict(not_(check), unasked) is None
     assert "arguments that are no JSON object could be any" in run_grader(check, unasked.trial()).reason
+
+
+def test_an_approval_after_a_denial_counts(talk: Any) -> None:
+    talk = asked(talk, "no").model("A pity.").event("approval", "refund", True)
+    assert verdict(CONFIRMED, refunded(talk)) is True
+
+
+def test_approvals_may_be_given_ahead_and_are_kept_for_the_calls_that_they_are_for(talk: Any) -> None:
+    talk.offer("refund").user("hi").event("approval", "refund", True).event("approval", "refund", True)
+    assert verdict(CONFIRMED, refunded(talk.model("", "refund").results("ok"))) is True
+    later = asked(type(talk)(), "yes").model("", "refund").results("ok").model("And B2?")
+    assert verdict(CONFIRMED, refunded(later.event("approval", "refund", True))) is True
