@@ -103,3 +103,13 @@ def test_a_mark_on_the_wire_counts_whatever_the_agent_recorded(talk: Any) -> Non
     talk.offer("get", "refund").model("", "get").run("get", call=1).results("try later", error=True)
     talk.model("", "refund").results("ok").model("done")
     assert run_grader(trace.before("get", "refund"), talk.trial()).passed is False
+
+
+@pytest.mark.parametrize("depth", [100, 500])
+def test_a_result_is_read_however_deep_it_goes(depth: int) -> None:
+    assert not reads_as_error('{"error": ' * depth + "0" + "}" * depth)
+    assert reads_as_error('{"error": ' + "[" * depth + "1" + "]" * depth + "}")
+
+
+def test_a_result_deeper_than_anything_that_is_read_is_no_fault_of_the_check() -> None:
+    assert reads_as_error('{"error": ' * 50_000 + "1" + "}" * 50_000) in (True, False)

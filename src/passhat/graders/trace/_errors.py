@@ -98,12 +98,17 @@ def _strange(text: str) -> bool:
 
 
 def _empty(value: Any) -> bool:
-    """Whether a field for errors holds none."""
-    if isinstance(value, Mapping):
-        return all(map(_empty, value.values()))
-    if is_list(value):
-        return all(map(_empty, value))
-    return not value or _word(value) in _EMPTY
+    """Whether a field for errors holds none, however deep its parts go."""
+    left = [value]
+    while left:
+        part = left.pop()
+        if isinstance(part, Mapping):
+            left += part.values()
+        elif is_list(part):
+            left += part
+        elif part and _word(part) not in _EMPTY:
+            return False
+    return True
 
 
 def _word(value: Any) -> str:
