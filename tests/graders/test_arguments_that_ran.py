@@ -120,7 +120,11 @@ A1 = {"order": "A1"}
 
 
 @pytest.mark.parametrize("arguments", UNREAD, ids=repr)
-@pytest.mark.parametrize("wanted", [A1, {"order": "B2"}, {}, trace.whole(A1), lambda a: a == A1], ids=repr)
+@pytest.mark.parametrize(
+    "wanted",
+    [A1, {"order": "B2"}, {}, trace.whole(A1), lambda a: a == A1],
+    ids=["its part", "others", "none", "whole", "function"],
+)
 def test_arguments_that_are_no_object_may_be_any(arguments: Any, wanted: Any) -> None:
     talk = malformed(arguments, mark=arguments == CUT)
     for check in (
