@@ -54,6 +54,7 @@ def test_a_host_of_a_provider_whose_clients_are_led_is_known_in_every_spelling_a
         *("vpce-1.bedrock-runtime.us-east-1.vpce.amazonaws.com", "bedrock-mantle.us-east-1.api.aws"),
         *("us-central1-aiplatform.googleapis.com", "aiplatform.googleapis.com", "api-inference.huggingface.co"),
         *("generativelanguage.googleapis.com", "dashscope-intl.aliyuncs.com", "codestral.mistral.ai"),
+        *("integrate.api.nvidia.com", "api.deepinfra.com", "api.replicate.com", "api.ai21.com", "api.z.ai"),
     ],
 )
 def test_a_host_of_any_other_provider_is_known(host: str) -> None:

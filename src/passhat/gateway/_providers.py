@@ -187,6 +187,10 @@ KNOWN: dict[str, Provider] = {
     ),
     "nebius": Provider(more_keys=("NEBIUS_API_KEY",), hosts=(".api.studio.nebius.ai", ".api.studio.nebius.com")),
     "vercel": Provider(more_keys=("AI_GATEWAY_API_KEY", "VERCEL_AI_GATEWAY_API_KEY"), hosts=(".ai-gateway.vercel.sh",)),
+    "nvidia": Provider(more_keys=("NVIDIA_API_KEY", "NVIDIA_NIM_API_KEY"), hosts=(".integrate.api.nvidia.com",)),
+    "deepinfra": Provider(more_keys=("DEEPINFRA_API_KEY",), hosts=(".api.deepinfra.com",)),
+    "replicate": Provider(hosts=(".api.replicate.com",)),
+    "ai21": Provider(more_keys=("AI21_API_KEY",), hosts=(".api.ai21.com",)),
     "zai": Provider(more_keys=("ZAI_API_KEY",), hosts=(".api.z.ai",)),
 }
 """Also those that aren't spoken to: what is asked of them costs money, and is stopped where nobody asked for it."""
