@@ -1,5 +1,6 @@
 """Workspaces that trials left: kept within a size, failed first, and unpacked without trust."""
 
+import errno
 import io
 import os
 import socket
@@ -23,6 +24,7 @@ from passhat.records import (
     unpack_workspace,
     workspace_content,
 )
+from passhat.records._attributes import attributes_of
 
 Create = Callable[..., RunWriter]
 Make = Callable[..., TrialRecord]
@@ -63,6 +65,50 @@ def test_a_workspace_comes_back_as_it_was(tmp_path: Path) -> None:
     assert stat.S_IMODE(archive.stat().st_mode) == 0o600
     unpack_workspace(archive, tmp_path / "again")
     assert listing(tmp_path / "again") == listing(workspace)
+
+
+def attributed(file: Path, attributes: dict[str, bytes]) -> Path:
+    """The file with these attributes, where its file system has any."""
+    try:
+        for name, value in attributes.items():
+            os.setxattr(file, name, value)
+    except (AttributeError, OSError):
+        pytest.skip("no extended attributes here")
+    return file
+
+
+def test_extended_attributes_come_back_whatever_bytes_they_hold(tmp_path: Path) -> None:
+    workspace = tree(tmp_path / "workspace")
+    values = {"user.v": b"SECRET", "user.bytes": bytes(range(256)), "user.empty": b"", "user.\u00e9 x": b"\n\xff"}
+    attributed(workspace / "data.bin", values)
+    (tmp_path / "run").mkdir()
+    kept = WorkspaceStore(tmp_path / "run", max_bytes=10_000).keep(workspace, task="a", trial=0, passed=False)
+    unpack_workspace(tmp_path / "run" / "workspaces" / str(kept.name), tmp_path / "again")
+    assert attributes_of(tmp_path / "again" / "data.bin") == values
+    assert attributes_of(tmp_path / "again" / "src" / "code.py") == {}
+    assert listing(tmp_path / "again") == listing(workspace)
+
+
+def test_a_workspace_with_attributes_that_no_archive_can_hold_is_not_kept(tmp_path: Path) -> None:
+    workspace = tree(tmp_path / "workspace")
+    attributed(workspace / "data.bin", {"user.a=b": b"1"})
+    (tmp_path / "run").mkdir()
+    kept = WorkspaceStore(tmp_path / "run", max_bytes=10_000).keep(workspace, task="a", trial=0, passed=False)
+    assert (kept.name, "'user.a=b'" in kept.reason) == (None, True)
+
+
+def test_attributes_that_can_not_be_given_back_are_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    workspace = tree(tmp_path / "workspace")
+    attributed(workspace / "data.bin", {"user.v": b"1"})
+    (tmp_path / "run").mkdir()
+    kept = WorkspaceStore(tmp_path / "run", max_bytes=10_000).keep(workspace, task="a", trial=0, passed=False)
+
+    def refuse(*_: object, **__: object) -> None:
+        raise OSError(errno.ENOTSUP, os.strerror(errno.ENOTSUP))
+
+    monkeypatch.setattr(os, "setxattr", refuse)
+    with pytest.raises(BadRecord, match=r"'data.bin' has extended attributes, which can't be set .* Set TMPDIR"):
+        unpack_workspace(tmp_path / "run" / "workspaces" / str(kept.name), tmp_path / "again")
 
 
 def test_sockets_fifos_and_links_that_leave_are_left_out_and_listed(

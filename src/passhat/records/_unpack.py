@@ -12,6 +12,7 @@ import msgspec
 import zstandard
 
 from passhat.facts import name_in_text
+from passhat.records._attributes import restore_attributes
 from passhat.records._disk import open_private
 from passhat.records._errors import BadRecord, disk_error
 from passhat.records._packed import opened
@@ -77,7 +78,7 @@ def _unpack(members: tarfile.TarFile, archive: Path, root: Path, room: int) -> N
         elif member.issym():
             links.append((path, _aim(member, archive, path, root)))
         elif member.isreg():
-            _write(members, member, path)
+            _write(members, member, path, archive)
         else:
             raise BadRecord(archive, f"{member.name!r} is neither a file, a directory nor a symbolic link")
     _link(links, archive, root)
@@ -123,7 +124,7 @@ def _aim(member: tarfile.TarInfo, archive: Path, path: Path, root: Path) -> str:
     return aim
 
 
-def _write(members: tarfile.TarFile, member: tarfile.TarInfo, path: Path) -> None:
+def _write(members: tarfile.TarFile, member: tarfile.TarInfo, path: Path, archive: Path) -> None:
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     source = members.extractfile(member)
     descriptor = open_private(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL)
@@ -131,4 +132,9 @@ def _write(members: tarfile.TarFile, member: tarfile.TarInfo, path: Path) -> Non
         if source is not None:
             shutil.copyfileobj(source, file)
         os.fchmod(descriptor, member.mode & 0o777 | 0o600)
+    try:
+        restore_attributes(member, path)
+    except OSError as error:
+        why = f"{member.name!r} has extended attributes, which can't be set below {path.parent}: {error.strerror}"
+        raise BadRecord(archive, why, "Set TMPDIR to a file system that has them") from None
     os.utime(path, (member.mtime, member.mtime))

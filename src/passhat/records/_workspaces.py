@@ -17,6 +17,7 @@ import msgspec
 import zstandard
 
 from passhat.facts import name_in_text
+from passhat.records._attributes import as_headers, attributes_of
 from passhat.records._disk import TEMPORARY, make_folder, open_private, write_all
 from passhat.records._errors import disk_error
 from passhat.records._folders import slug
@@ -260,6 +261,16 @@ def _add(archive: tarfile.TarFile, path: Path, name: str, seen: os.stat_result, 
         archive.addfile(info)
     else:
         info.size = seen.st_size
+        info.pax_headers = _headers(path, budget)
         descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | getattr(os, "O_NOFOLLOW", 0))
         with open(descriptor, "rb") as file:
             archive.addfile(info, _Watched(file, budget))  # type: ignore[arg-type]
+
+
+def _headers(path: Path, budget: _Budget) -> dict[str, str]:
+    attributes = attributes_of(path)
+    budget.find(sum(map(len, attributes.values())))
+    try:
+        return as_headers(attributes)
+    except ValueError as error:
+        raise _NotKept(str(error)) from None
