@@ -20,7 +20,16 @@ from passhat.facts._events import (
 )
 from passhat.facts._exceptions import message_of, traceback_of
 from passhat.facts._file_names import name_in_text
-from passhat.facts._grades import CHANGED_SINCE, Grade, Role, Verdict, decide, refused_files
+from passhat.facts._grades import (
+    CHANGED_SINCE,
+    GONE_SINCE,
+    Grade,
+    Role,
+    Verdict,
+    decide,
+    gone_files,
+    refused_files,
+)
 from passhat.facts._groups import grouped, interleaved
 from passhat.facts._json import NotJSON, as_json, canonical_json, digest
 from passhat.facts._judged import Judged, JudgeSample
@@ -64,6 +73,7 @@ __all__ = [
     "CURRENCY_SIGNS",
     "EVERY_TRIAL",
     "FELL_BACK",
+    "GONE_SINCE",
     "LONGEST_RATER",
     "NO_MODEL",
     "ONLY_RECORDED",
@@ -124,6 +134,7 @@ __all__ = [
     "derive_seed",
     "digest",
     "duration",
+    "gone_files",
     "grouped",
     "hidden",
     "interleaved",

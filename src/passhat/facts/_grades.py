@@ -16,16 +16,24 @@ from passhat.facts._status import Status
 
 CHANGED_SINCE = "was written or changed after the run had begun"
 """What an error says of a file that isn't imported for that reason."""
-_REFUSED = re.compile(rf"isn't imported: (.{{1,4096}}?) {CHANGED_SINCE}")
+GONE_SINCE = "was there when the run began"
+"""What an error says of a file that an import doesn't find any more."""
+_REFUSED = re.compile(rf"isn't imported: (.{{1,4096}}?) ({CHANGED_SINCE}|{GONE_SINCE})")
 
 
 def refused_files(error: str | None) -> list[str]:
-    """The files that weren't imported since they changed after the run had begun, as a grader's error names them.
+    """The files that weren't imported since they changed after the run had begun, or are gone, as a grader's error
+    names them.
 
     >>> refused_files(f"ImportError: rules isn't imported: /here/rules.py {CHANGED_SINCE}, and neither …")
     ['/here/rules.py']
     """
-    return [] if error is None else _REFUSED.findall(error)
+    return [] if error is None else [file for file, _ in _REFUSED.findall(error)]
+
+
+def gone_files(error: str | None) -> list[str]:
+    """Those of `refused_files` that can't be found any more."""
+    return [] if error is None else [file for file, why in _REFUSED.findall(error) if why == GONE_SINCE]
 
 
 class Role(StrEnum):

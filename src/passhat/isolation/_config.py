@@ -26,6 +26,7 @@ class ServerConfig(msgspec.Struct, frozen=True, kw_only=True):
     installed: tuple[str, ...] = ()
     user: tuple[UserModule, ...] = ()
     since: int = 0  # when it was learned what the user's code is, in nanoseconds since the epoch; 0: not yet
+    then: dict[str, tuple[str, ...]] = {}  # what could be imported at that time: `Importable`
     suspect: bool = False
     sentinels: dict[str, str] = {}
     slots: int = 1
@@ -36,7 +37,7 @@ class ServerConfig(msgspec.Struct, frozen=True, kw_only=True):
     def snapshot(self) -> Snapshot:
         """The user's code, compiled."""
         own = (self.scratch,) if self.scratch else ()
-        return Snapshot(self.user, since=self.since, own=own, path=self.sys_path)
+        return Snapshot(self.user, since=self.since, own=own, path=self.sys_path, then=self.then)
 
 
 class ServerReady(msgspec.Struct, frozen=True, kw_only=True):

@@ -85,10 +85,11 @@ class ForkServer:
         start = self._start = Start(self._spec, self._marker, self._scratch)
         try:
             if self._spec.mode == "portable" or able.containment != "proved":
-                config = msgspec.structs.replace(start.configured("spawn"), since=self._spec.since or time.time_ns())
+                since, then = self._spec.since or time.time_ns(), start.then()
+                config = msgspec.structs.replace(start.configured("spawn"), since=since, then=then)
                 self._process = PortableServer(config, start.environ, self._marker)
                 reason = "; ".join(able.missing) or "asked for"
-                report = ServerReport(mode="spawn", containment="best effort", reason=reason)
+                report = ServerReport(mode="spawn", containment="best effort", reason=reason, then=then)
             else:
                 self._process, self._config, report, self._spare = await start.proved()
         except BaseException:

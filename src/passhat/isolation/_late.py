@@ -3,7 +3,8 @@
 What a trial writes beside the suite is on ``sys.path`` like the suite itself. A grader that calls `datetime.strptime`
 would import a ``_strptime.py`` that an agent left there, and so would passhat, for what it imports lazily. So the
 standard library comes before the user's folders for every name that isn't known yet, and a file of the user's that
-changed since is not run: an installed module of that name is taken instead, or the import fails and says why.
+changed since is not run: the import fails and says why, or gets an installed module of that name if the file is new.
+One that is gone is refused like one that changed: what imports it may have another way ready for when it isn't there.
 """
 
 from __future__ import annotations
@@ -11,14 +12,16 @@ from __future__ import annotations
 import contextlib
 import importlib.abc
 import importlib.machinery
+import json
 import os
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import CodeType, ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
-from passhat.facts import CHANGED_SINCE, message_of
+from passhat.facts import CHANGED_SINCE, GONE_SINCE, message_of
+from passhat.isolation._importable import Importable
 from passhat.isolation._late_children import STARTER, Guarding, guard_loaded
 
 if TYPE_CHECKING:
@@ -31,12 +34,15 @@ class LateImports(importlib.abc.MetaPathFinder):
     """Looks over what the finders after it find.
 
     ``since``: nanoseconds since the epoch; what the file system changed later isn't run while this is ``strict``.
-    ``own`` are directories that are exempt: nobody but the process itself has written there.
+    ``own`` are directories that are exempt: nobody but the process itself has written there. ``then`` has what could be
+    imported when the run began.
     """
 
-    def __init__(self, kinds: ModuleKinds, since: int, own: Sequence[str] = ()) -> None:
+    def __init__(self, kinds: ModuleKinds, since: int, own: Sequence[str] = (), then: Importable | None = None) -> None:
         self._kinds = kinds
         self._since = since
+        self._then = Importable() if then is None else then
+        self._at_refusal: Callable[[str], object] | None = None
         self._own: tuple[str, ...] = ()
         self._refused: dict[str, None] = {}
         self._noted: str | None = None
@@ -68,7 +74,11 @@ class LateImports(importlib.abc.MetaPathFinder):
         """What `guard_child` needs in an interpreter of its own, and the ``path`` to find it on."""
         own = [folder.removesuffix(os.sep) for folder in self._own]
         path = self._kinds.installed_first(sys.path)
-        return {"since": self._since, "own": own, "noted": self._noted, "path": path}
+        then = None if self._noted is None else f"{self._noted}-names"
+        if then is not None and not os.path.exists(then):
+            with contextlib.suppress(OSError), open(then, "w", encoding="utf-8", errors="surrogateescape") as names:
+                json.dump(self._then.listed, names, ensure_ascii=False)
+        return {"since": self._since, "own": own, "noted": self._noted, "path": path, "then": then}
 
     def install(self) -> None:
         """Have this process, and its forks, import so from now on."""
@@ -111,11 +121,13 @@ class LateImports(importlib.abc.MetaPathFinder):
             raise
         if name == STARTER and spec is not None and type(spec.loader) is importlib.machinery.SourceFileLoader:
             spec.loader = Guarding(name, spec.loader.path, self)
+        if self.strict:
+            self._check_there(name, path, spec)
         file = None if spec is None or not spec.has_location or spec.origin is None else os.path.abspath(spec.origin)
         if spec is None or file is None or not self.is_users(name, file):
             return spec
         known = name in _STDLIB
-        if path is None and (known or (self.strict and self._changed(file))):
+        if path is None and (known or (self.strict and self._changed(file) and not self._then.had_beside(file, name))):
             folders = [entry for entry in sys.path if self._kinds.is_installed(os.path.join(entry, ""))]
             instead = importlib.machinery.PathFinder.find_spec(name, folders)
             if instead is not None and instead.has_location:
@@ -150,8 +162,31 @@ class LateImports(importlib.abc.MetaPathFinder):
                 "nor the run itself take code from then. Import it at the top of the suite's file, where it is taken "
                 "as it is when the run begins, or start again"
             )
-            self._note(why)
-            raise ImportError(why, name=name, path=file)
+            self._refuse(name, file, why)
+
+    def _refuse(self, name: str, file: str, why: str) -> NoReturn:
+        self._note(why)
+        if self._at_refusal is not None:
+            self._at_refusal(why)
+        raise ImportError(why, name=name, path=file)
+
+    def _check_there(self, name: str, path: Sequence[str] | None, spec: importlib.machinery.ModuleSpec | None) -> None:
+        """Raise ImportError for a module that could be found when the run began and can't any more."""
+        if name.partition(".")[0] == "passhat" or (path is None and name in _STDLIB):
+            return
+        places = [*sys.path, *editable_folders(name)] if path is None else path
+        gone = self._then.missing(name, places, spec)
+        if gone is None or gone[0].startswith(self._own):
+            return
+        place, there = gone
+        what = "can't be found there any more" if there else "is gone"
+        self._refuse(
+            name,
+            place.rstrip(os.sep),
+            f"{name} isn't imported: {place.rstrip(os.sep)} {GONE_SINCE}, and {what}. Neither graders "
+            "nor the run itself go on without code that was there then: restore it, or import it at the top of the "
+            "suite's file, where it is taken as it is when the run begins",
+        )
 
     def _check_archives(self, name: str, path: Sequence[str]) -> None:
         for entry in path:
@@ -201,12 +236,12 @@ def from_source(loader: importlib.machinery.SourceFileLoader, fullname: str) -> 
 _kept: list[LateImports] | None = None
 
 
-def guard_imports(since: int = 0) -> Callable[[], None]:
-    """Have this process import nothing of the user's that changes from now on, or has since then; returns what undoes
-    it. ``since`` is in nanoseconds since the epoch."""
+def guard_imports(since: int = 0, then: Importable | None = None) -> Callable[[], None]:
+    """Have this process import nothing of the user's that changes from now on, or has since then, and do without none
+    of ``then``; returns what undoes it. ``since`` is in nanoseconds since the epoch."""
     from passhat.isolation._snapshot import ModuleKinds
 
-    guard = LateImports(ModuleKinds(), since or time.time_ns())
+    guard = LateImports(ModuleKinds(), since or time.time_ns(), then=then)
     guard.install()
     if _kept is None:
         return guard.remove
@@ -214,19 +249,64 @@ def guard_imports(since: int = 0) -> Callable[[], None]:
     return _nothing
 
 
-def guard_child(since: int, own: Sequence[str], noted: str | None) -> None:
-    """Have this interpreter, which a grader started, import as the grader does, and note what it is refused."""
+def guard_child(since: int, own: Sequence[str], noted: str | None, then: str | None) -> None:
+    """Have this interpreter, which a grader started, import as the grader does, and note what it is refused. ``then``
+    is a file with what could be imported when the run began."""
     from passhat.isolation._snapshot import ModuleKinds
 
-    guard = LateImports(ModuleKinds(), since, own)
+    listed: Mapping[str, Sequence[str]] = {}
+    if then is not None:
+        with open(then, encoding="utf-8", errors="surrogateescape") as names:
+            listed = json.load(names)
+    guard = LateImports(ModuleKinds(), since, own, Importable(listed))
     guard.restart(noted)
     guard._process = 0  # whose ear is elsewhere
     guard.install()
 
 
+def relax() -> None:
+    """From now on this process is an agent's, which may import what it likes."""
+    for finder in _guards():
+        finder.strict = False
+
+
+def at_refusal(do: Callable[[str], object]) -> None:
+    """Have this done, with the reason, when this process is refused something: nobody asks for its `refusals`."""
+    for finder in _guards():
+        finder._at_refusal = do
+
+
+def exempt(folder: str) -> None:
+    """Let this process import from a directory that is its own, whenever it was written."""
+    for finder in _guards():
+        finder.exempt([folder])
+
+
+def editable_folders(name: str) -> list[str]:
+    """Where a module lies that setuptools has installed in place, with a finder instead of a line in ``sys.path``."""
+    mappings = (
+        getattr(sys.modules.get(getattr(finder, "__module__", "")), "MAPPING", None) for finder in sys.meta_path
+    )
+    places = (mapping.get(name) for mapping in mappings if isinstance(mapping, dict))
+    return [os.path.dirname(os.path.abspath(place)) for place in places if isinstance(place, str)]
+
+
+def importing_from() -> list[str]:
+    """The ``sys.path`` of this process, and the directories of what is installed in place."""
+    mappings = (
+        getattr(sys.modules.get(getattr(finder, "__module__", "")), "MAPPING", None) for finder in sys.meta_path
+    )
+    places = [place for mapping in mappings if isinstance(mapping, dict) for place in mapping.values()]
+    return [*sys.path, *(place for place in places if isinstance(place, str))]
+
+
+def _guards() -> list[LateImports]:
+    return [finder for finder in sys.meta_path if isinstance(finder, LateImports)]
+
+
 def refusals() -> list[str]:
     """Why this process and its children were refused files, since it was made ready."""
-    return [why for finder in sys.meta_path if isinstance(finder, LateImports) for why in finder.refused]
+    return [why for finder in _guards() for why in finder.refused]
 
 
 def _nothing() -> None:

@@ -20,7 +20,7 @@ _BOOT = """\
 import os, sys
 _path, sys.path[:] = sys.path[:], {path!r}
 from passhat.isolation._late import guard_child
-guard_child({since!r}, {own!r}, {noted!r})
+guard_child({since!r}, {own!r}, {noted!r}, {then!r})
 sys.path[:] = _path
 os.environ.update({environ!r})
 del _path

@@ -10,7 +10,7 @@ import msgspec
 
 from passhat.isolation._contract import Channel
 from passhat.isolation._hazards import Baseline, hazards, sentinel_holders
-from passhat.isolation._late import LateImports
+from passhat.isolation._late import LateImports, importing_from
 from passhat.isolation._snapshot import Loaded, ModuleKinds, look_at_modules
 
 
@@ -18,6 +18,7 @@ class Probe(msgspec.Struct, frozen=True):
     """What the import brought in, and what it left behind."""
 
     loaded: Loaded
+    path: tuple[str, ...] = ()  # its ``sys.path`` afterwards, and where packages lie that are installed in place
     hazards: tuple[str, ...] = ()
     sentinels: tuple[tuple[str, str], ...] = ()  # installed module, variable whose value it holds
 
@@ -41,4 +42,4 @@ def probe(payload: Any, channel: Channel) -> Any:
         load(payload["payload"], channel)
     loaded = look_at_modules(ModuleKinds())
     holders = sentinel_holders(loaded.installed, payload["sentinels"])
-    return msgspec.to_builtins(Probe(loaded, tuple(hazards(baseline)), tuple(holders)))
+    return msgspec.to_builtins(Probe(loaded, tuple(importing_from()), tuple(hazards(baseline)), tuple(holders)))

@@ -18,6 +18,7 @@ from types import CodeType, ModuleType
 
 import msgspec
 
+from passhat.isolation._importable import Importable
 from passhat.isolation._late import LateImports, from_source
 
 _REFUSED = ".passhat-refused"  # in the process's own directory
@@ -39,13 +40,20 @@ class Snapshot:
 
     ``since`` is when it was taken, in nanoseconds since the epoch: what isn't in it is run only if it is older, where
     that is asked for (`LateImports`). 0: whatever is there. ``own`` are directories that this doesn't concern, and
-    ``path`` is the ``sys.path`` of a fresh interpreter for this code.
+    ``path`` is the ``sys.path`` of a fresh interpreter for this code. ``then``: see `Importable`.
     """
 
     def __init__(
-        self, modules: Sequence[UserModule] = (), *, since: int = 0, own: Sequence[str] = (), path: Sequence[str] = ()
+        self,
+        modules: Sequence[UserModule] = (),
+        *,
+        since: int = 0,
+        own: Sequence[str] = (),
+        path: Sequence[str] = (),
+        then: Mapping[str, Sequence[str]] | None = None,
     ) -> None:
         self.path = list(path)
+        self._then = dict(then or {})
         self._since = since
         self._own = tuple(own)
         self._late: LateImports | None = None
@@ -60,12 +68,12 @@ class Snapshot:
         """What `dump` gave, from this run's own server and this Python."""
         snapshot = cls()
         kept = marshal.loads(data)  # noqa: S302 - made by this run's own server, in sealed memory
-        snapshot._names, snapshot._code, snapshot._since, snapshot._own, snapshot.path = kept
+        snapshot._names, snapshot._code, snapshot._since, snapshot._own, snapshot.path, snapshot._then = kept
         return snapshot
 
     def dump(self) -> bytes:
         """As bytes, for a fresh interpreter of the same Python."""
-        return marshal.dumps((self._names, self._code, self._since, self._own, self.path))
+        return marshal.dumps((self._names, self._code, self._since, self._own, self.path, self._then))
 
     def hold(self, file: str, source: str) -> None:
         """Have the code of one more file, which needs not exist."""
@@ -78,7 +86,7 @@ class Snapshot:
     def guard(self, kinds: ModuleKinds) -> None:
         """Have this process and its forks import nothing else of the user's that has changed since."""
         if self._since and self._late is None:
-            self._late = LateImports(kinds, self._since, self._own)
+            self._late = LateImports(kinds, self._since, self._own, Importable(self._then))
             self._late.install()
 
     def only_as_it_was(self, strict: bool, own: Sequence[str | None] = ()) -> None:

@@ -35,7 +35,8 @@ class ServerSpec(msgspec.Struct, frozen=True, kw_only=True):
     names modules of passhat's own to have ready; ``warm_up`` ("module:function") is called with a directory in a
     server that will be forked, once all is imported. ``slots`` is how many will run at once. ``mode`` "auto" forks
     where that is safe, else starts a fresh interpreter a job. ``since``, if given, is when the code began
-    to count as it is, in nanoseconds since the epoch (see `LateImports`), else the start. Other times are in seconds.
+    to count as it is, in nanoseconds since the epoch (see `LateImports`), else the start; ``then``, if given, is what
+    could be imported at that time (see `Importable`), else it is looked up at the start. Other times are in seconds.
     """
 
     entry_file: str | os.PathLike[str] | None = None
@@ -49,6 +50,7 @@ class ServerSpec(msgspec.Struct, frozen=True, kw_only=True):
     slots: int = 1
     mode: Literal["auto", "fork", "spawn", "portable"] = "auto"
     since: int = 0
+    then: dict[str, tuple[str, ...]] = {}
     import_seconds: float = 120.0
     rehearsal_seconds: float = 10.0
 
@@ -56,7 +58,8 @@ class ServerSpec(msgspec.Struct, frozen=True, kw_only=True):
 class ServerReport(msgspec.Struct, frozen=True, kw_only=True):
     """What kind of isolation came about: ``mode`` is "process" (forks of a warm server) or "spawn", and the ``reason``.
 
-    ``files`` maps the user's files in the snapshot to their SHA-256. ``left_out`` are the installed packages that each
+    ``files`` maps the user's files in the snapshot to their SHA-256, ``then`` has all that could be imported (see
+    `Importable`). ``left_out`` are the installed packages that each
     job imports anew, with the reason; ``unreadable`` user modules without Python source. ``containment`` and ``guard``
     are for the manifest; ``seccomp`` is what it is in `Capabilities`. ``start_seconds`` is how long the start took.
     """
@@ -67,6 +70,7 @@ class ServerReport(msgspec.Struct, frozen=True, kw_only=True):
     guard: bool = False
     seccomp: bool = False
     files: dict[str, str] = {}
+    then: dict[str, tuple[str, ...]] = {}
     left_out: dict[str, str] = {}
     unreadable: tuple[str, ...] = ()
     hazards: tuple[str, ...] = ()

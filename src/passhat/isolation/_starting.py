@@ -23,6 +23,7 @@ from passhat.isolation._config import ServerConfig, ServerReady
 from passhat.isolation._contract import Ended, Job, ProcessLimits
 from passhat.isolation._environ import MARKER
 from passhat.isolation._fork_server import ServerProcess
+from passhat.isolation._importable import list_importable
 from passhat.isolation._probe import Probe
 from passhat.isolation._processors import processors
 from passhat.isolation._slot import Slot
@@ -56,6 +57,7 @@ class Start:
         self._marker = marker
         self._scratch = scratch
         self._process: ServerProcess | None = None
+        self._then: dict[str, tuple[str, ...]] | None = None
         self.doing = "starting a process for the suite"
 
     async def proved(self) -> Started:
@@ -109,7 +111,7 @@ class Start:
                 raise ImportFailed(f"what importing the suite has told can't be read: {seen}", ended)
             what = os.fspath(self._spec.entry_file or "the suite")
             raise ImportFailed(f"{what} can't be imported in a fresh interpreter: {seen}", ended)
-        report = _report(seen, "spawn", reason="asked for")
+        report = _report(seen, "spawn", reason="asked for", then=self.then(seen))
         if self._spec.mode != "spawn":
             try:
                 return await self._warm(seen, suspect=suspect or seen.suspect)
@@ -144,7 +146,7 @@ class Start:
         if ended.kind != "returned":
             await slot.close()
             raise _Unfit(f"importing the suite in a fork of the warm server failed ({ended.reason})", ready)
-        report = _report(seen, "process", left_out=ready.left_out, modules=ready.modules)
+        report = _report(seen, "process", left_out=ready.left_out, modules=ready.modules, then=self.then(seen))
         return Started(process, config, report, slot)
 
     # ---- processes
@@ -201,6 +203,20 @@ class Start:
     def _since(self) -> int:
         return self._spec.since or time.time_ns()
 
+    def then(self, seen: Probe | None = None) -> dict[str, tuple[str, ...]]:
+        """What could be imported when the run began: taken down once, before its first trial."""
+        if self._then is None:
+            entry = self._spec.entry_file
+            own = [] if entry is None else [os.path.dirname(os.path.abspath(entry))]
+            kinds = ModuleKinds()
+            roots = [
+                place
+                for place in (*self._path, *(() if seen is None else seen.path))
+                if not kinds.is_installed(os.path.join(place, ""))
+            ]
+            self._then = self._spec.then or list_importable([*own, *roots])
+        return self._then
+
     @cached_property
     def _path(self) -> tuple[str, ...]:
         path = sys.path if self._spec.sys_path is None else self._spec.sys_path
@@ -228,6 +244,7 @@ class Start:
             installed=loaded.installed if loaded is not None and fork else (),
             user=loaded.user if loaded is not None else (),
             since=self._since if seen is not None else 0,
+            then=self.then(seen) if seen is not None else {},
             suspect=seen is not None and seen.suspect,
             sentinels=self._sentinels,
             slots=self._spec.slots,

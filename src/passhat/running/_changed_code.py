@@ -10,7 +10,7 @@ from importlib.machinery import EXTENSION_SUFFIXES
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from passhat.facts import CHANGED_SINCE, ErrorInfo, Grade, Manifest, Role, count, refused_files, shortened
+from passhat.facts import CHANGED_SINCE, ErrorInfo, Grade, Manifest, Role, count, gone_files, refused_files, shortened
 from passhat.isolation._snapshot import ModuleKinds
 from passhat.running._manifest import project_files, project_of
 
@@ -88,7 +88,7 @@ class ChangedCode:
         return tuple(f"{name} ({at})" for name, at in sorted(found.items())[:_MOST])
 
 
-def whose_change(grades: Iterable[Grade], span: Span | None, spans: Spans) -> tuple[ErrorInfo | None, tuple[str, ...]]:
+def whose_change(grades: Sequence[Grade], span: Span | None, spans: Spans) -> tuple[ErrorInfo | None, tuple[str, ...]]:
     """Whether it was the agent of this trial that changed files which graders weren't given for that reason.
 
     It was when the last change was made while it was under way and no other trial or grading was. Else it can't be
@@ -97,10 +97,13 @@ def whose_change(grades: Iterable[Grade], span: Span | None, spans: Spans) -> tu
     if span is None:
         return None, ()
     notes = []
+    gone = {file for grade in grades for file in gone_files(grade.error)}
     for file in _refused(grades):
         at, name = changed_at(file), shortened(file, 300)
         others = spans.owners(at) - {span.owner}
-        if not span.has(at):
+        if file in gone:
+            notes.append(f"{name} is gone: whose doing that is isn't known")
+        elif not span.has(at):
             notes.append(f"{name} was changed when this trial's agent wasn't under way: it isn't this agent's doing")
         elif others:
             who = count(len(others), "other trial")

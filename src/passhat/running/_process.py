@@ -22,7 +22,8 @@ from passhat.isolation import (
     remove_tree,
     trial_environ,
 )
-from passhat.isolation._late import guard_imports
+from passhat.isolation._importable import Importable
+from passhat.isolation._late import guard_imports, refusals
 from passhat.isolation._leftovers import make_scratch, remove_scratch, remove_scratches_of_the_dead
 from passhat.running._changed_code import found_files, whose_change
 from passhat.running._errors import RunError
@@ -102,12 +103,12 @@ class ProcessExecutor:
         self.imported: Mapping[str, str] | None = self.report.files
         self._passed_over = passed_over(suite.file, self.report.files)
         self._folder = _closed_scratch()
-        self._unguarded = guard_imports(since)
+        self._unguarded = guard_imports(since, Importable(self.report.then))
 
     @property
     def notes(self) -> Sequence[str]:
         """Why isolation isn't what was asked for, and what isn't warm or not part of the snapshot, as far as known."""
-        return [*_notes(self.report, sorted(self._late)), *map(_is_passed_over, self._passed_over)]
+        return [*_notes(self.report, sorted(self._late)), *map(_is_passed_over, self._passed_over), *refusals()]
 
     async def act(self, planned: PlannedTrial) -> Acted:
         """Run the agent of a trial once; when this returns, everything that it started is gone."""

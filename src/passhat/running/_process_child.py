@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from passhat.facts import ErrorInfo, Event, Grade, Role, message_of
-from passhat.isolation._late import refusals
+from passhat.isolation._late import exempt, refusals, relax
 from passhat.running._calling import is_async
 from passhat.running._errors import error_info
 from passhat.running._grading import FinalState, grade_one, no_grade
@@ -190,6 +190,7 @@ class Attempt:
 
     def run(self) -> None:
         """Everything up to the end of this process. Never raises for what user code does."""
+        exempt(os.path.dirname(self.order.workspace))
         try:
             agent = self._make_ready()
         except _NotReady as problem:
@@ -204,7 +205,10 @@ class Attempt:
         self._tear_down()
 
     def _make_ready(self) -> Callable[..., Any]:
-        """The world first, and a module that is the agent's own last: nothing of it has run when that is said."""
+        """The world first, and a module that is the agent's own last: nothing of it has run when that is said.
+
+        The world is made by code as it was when the run began: what another trial's agent changed isn't taken.
+        """
         arm = self.order.arm
         suite: Suite = self._step("import", lambda: suite_at(self.order.suite))
         self._step("template", self.workspace.check)
@@ -219,9 +223,13 @@ class Attempt:
         if suite.environment is not None:
             self.channel.phase("environment")
             self._step("environment", lambda: self._beside(lambda: self._open(suite)))
+        relax()
         if named:
             self.channel.phase("load", Loading())
-        agent: Callable[..., Any] = self._step("import", lambda: suite.arm(arm))
+        try:
+            agent: Callable[..., Any] = suite.arm(arm)
+        except BaseException as error:
+            raise _NotReady(error_info("import", error)) from None
         return agent
 
     def _open(self, suite: Suite) -> None:
@@ -255,9 +263,12 @@ class Attempt:
 
     def _step(self, kind: str, function: Callable[[], Any]) -> Any:
         try:
-            return function()
+            value = function()
         except BaseException as error:
             raise _NotReady(error_info(kind, error)) from None
+        if refused := refusals():  # whoever caught it went another way
+            raise _NotReady(ErrorInfo(kind, "; ".join(refused[:_MOST_REFUSED]), "ImportError"))
+        return value
 
     def _call(self, function: Callable[..., Any] | None) -> Any:
         """``function(trial)``, plain or async; also a plain one that returns an awaitable."""

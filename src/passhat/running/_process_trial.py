@@ -142,6 +142,7 @@ class ProcessTrial:
             home=home,
             cwd=cwd,
             confine=(self.folder.path,) if world.confine else None,
+            only_old_code=True,  # until the agent has its turn
             seed=planned.seed,
             limits=process_limits(world, limits.output_bytes),
             phases=(
