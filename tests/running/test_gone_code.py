@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable
 
 import pytest
 
 from passhat.facts import Status, TrialRecord
-from passhat.running import Run
+from passhat.gateway import Gateway
+from passhat.running import Entrance, ResumeRefused, Run, resume
+from passhat.suite import discover
+from passhat.trial import led_to
 
 pytestmark = [
     pytest.mark.skipif(sys.platform == "win32", reason="there is no process isolation"),
@@ -201,3 +205,46 @@ def test_no_trial_has_a_service_that_could_do_without(run_file: Callable[..., Ru
     assert second.status is Status.ENVIRONMENT_ERROR
     assert second.error is not None
     assert "strict.py was there when the run began, and is gone" in second.error.message
+
+
+STOPPED = """
+    try:
+        from strict import check
+    except ImportError:
+        check = bool
+
+    def agent(trial):
+        (HERE / "{away}").unlink(missing_ok=True)
+        return "wrong"
+
+    def holds(trial):
+        try:
+            from lazy import check as late
+        except ImportError:
+            late = bool
+        return check(trial.output) and late(trial.output)
+
+    suite = Suite("stopped", tasks=[Task("a"), Task("b")], agent=agent, graders=[holds])
+"""
+
+
+@pytest.mark.parametrize("away", ["strict.py", "lazy.py"])
+def test_a_run_does_not_go_on_without_code_that_is_gone(
+    run_file: Callable[..., Run], gateway: Gateway, isolation: str, away: str
+) -> None:
+    text = HEAD + STOPPED.format(away=away)
+    beside = {"strict.py": CHECK, "lazy.py": "def check(output): return True\n"}
+    run = run_file(text, isolation=isolation, beside=beside, concurrency=1)
+    lines = (run.path / "trials.jsonl").read_text().splitlines(keepends=True)
+    (run.path / "trials.jsonl").write_text(lines[0])  # it was killed after its first trial
+    through = Entrance(gateway, dict(os.environ))
+    with led_to(through.access):
+        (found,) = discover(run.path.parents[2] / "eval_here.py")
+    if away == "strict.py":
+        with pytest.raises(ResumeRefused, match=r"can't be resumed: file strict\.py is gone\. "):
+            resume(run.path, found.suite, through=through)
+        assert resume(run.path, found.suite, through=through, force=True).manifest.state == "finished"
+        return
+    *_, last = resume(run.path, found.suite, through=through, concurrency=1).trials()
+    assert (last.status, last.passed) == (Status.GRADER_ERROR, None)
+    assert "lazy.py was there when the run began, and is gone" in str(last.grades[0].error)

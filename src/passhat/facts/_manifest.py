@@ -138,6 +138,9 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True):
     duplicate_inputs: tuple[tuple[str, ...], ...] = ()  # groups of task ids that ask the same thing
     graders: dict[str, str] = {}  # name -> hash of its source
     files: dict[str, str] = {}  # project files that the agent's process imported -> hash
+    importable: tuple[
+        str, ...
+    ] = ()  # other Python files that could be imported then; at most the 1000 next to the suite
     data: dict[str, str] = {}  # the suite's tasks file, template and data -> hash when the run began
     data_changed: tuple[str, ...] = ()  # those that were different when it ended, or was resumed
     git: GitState | None = None

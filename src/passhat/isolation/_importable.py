@@ -72,6 +72,12 @@ def _sorted_out(entries: Iterable[os.DirEntry[str]]) -> tuple[list[str], dict[st
     return names, folders
 
 
+def united(listed: Mapping[str, Sequence[str]], more: Mapping[str, Sequence[str]]) -> dict[str, tuple[str, ...]]:
+    """What is in one listing or in the other."""
+    folders = dict.fromkeys((*listed, *more))
+    return {each: tuple(dict.fromkeys((*listed.get(each, ()), *more.get(each, ())))) for each in folders}
+
+
 def is_text(name: str) -> bool:
     """Whether a name can be told to another process as text: no module has another."""
     return name.isascii() or not any("\ud800" <= each <= "\udfff" for each in name)

@@ -35,8 +35,8 @@ class ServerSpec(msgspec.Struct, frozen=True, kw_only=True):
     names modules of passhat's own to have ready; ``warm_up`` ("module:function") is called with a directory in a
     server that will be forked, once all is imported. ``slots`` is how many will run at once. ``mode`` "auto" forks
     where that is safe, else starts a fresh interpreter a job. ``since``, if given, is when the code began
-    to count as it is, in nanoseconds since the epoch (see `LateImports`), else the start; ``then``, if given, is what
-    could be imported at that time (see `Importable`), else it is looked up at the start. Other times are in seconds.
+    to count as it is, in nanoseconds since the epoch (see `LateImports`), else the start; ``then`` is what could be
+    imported at that time (see `Importable`), beside what can be at the start. Other times are in seconds.
     """
 
     entry_file: str | os.PathLike[str] | None = None

@@ -23,7 +23,7 @@ from passhat.isolation._config import ServerConfig, ServerReady
 from passhat.isolation._contract import Ended, Job, ProcessLimits
 from passhat.isolation._environ import MARKER
 from passhat.isolation._fork_server import ServerProcess
-from passhat.isolation._importable import list_importable
+from passhat.isolation._importable import list_importable, united
 from passhat.isolation._probe import Probe
 from passhat.isolation._processors import processors
 from passhat.isolation._slot import Slot
@@ -214,7 +214,7 @@ class Start:
                 for place in (*self._path, *(() if seen is None else seen.path))
                 if not kinds.is_installed(os.path.join(place, ""))
             ]
-            self._then = self._spec.then or list_importable([*own, *roots])
+            self._then = united(list_importable([*own, *roots]), self._spec.then)
         return self._then
 
     @cached_property

@@ -7,13 +7,24 @@ import hashlib
 import os
 from collections.abc import Iterator
 from pathlib import Path
+from typing import NoReturn
 
 from passhat.facts import Manifest
+from passhat.isolation._importable import Importable
 from passhat.isolation._late import LateImports
 from passhat.isolation._snapshot import ModuleKinds
 from passhat.running._changed_code import began, changed_at, shown, stamp
 from passhat.running._errors import ResumeRefused
 from passhat.running._manifest import is_of_project, project_of
+
+
+def was_importable(manifest: Manifest, root: Path) -> dict[str, tuple[str, ...]]:
+    """What could be imported when a run began, as far as it recorded that; of the project with this root."""
+    found: dict[str, list[str]] = {}
+    for name in (*manifest.files, *manifest.importable):
+        folder, file = os.path.split(root / name)
+        found.setdefault(folder, []).append(file)
+    return {folder: tuple(files) for folder, files in found.items()}
 
 
 @contextlib.contextmanager
@@ -27,6 +38,7 @@ def as_it_was(manifest: Manifest, file: Path) -> Iterator[None]:
         yield
         return
     imports = _AsItWas(manifest, file)
+    imports.complain()
     try:
         with imports.from_source_only():
             yield
@@ -38,13 +50,15 @@ def as_it_was(manifest: Manifest, file: Path) -> Iterator[None]:
 
 class _AsItWas(LateImports):
     def __init__(self, manifest: Manifest, file: Path) -> None:
-        super().__init__(ModuleKinds(), began(manifest))
-        self._run = manifest
         self._root, _ = project_of(file if file.is_dir() else file.parent)
+        super().__init__(ModuleKinds(), began(manifest), then=Importable(was_importable(manifest, self._root)))
+        self._run = manifest
         inline = manifest.isolation == "inline"  # what it recorded is what that process had imported for any purpose
         self._timed = not inline
         self._whole = not inline and shown(file, self._root) == (manifest.source_file or "").partition("::")[0]
-        self._reasons: dict[str, None] = {}
+        here = self._whole or (inline and (self._root / (manifest.source_file or "").partition("::")[0]).is_file())
+        gone = [name for name in manifest.files if here and not (self._root / name).exists()]
+        self._reasons: dict[str, None] = dict.fromkeys(f"file {name} is gone" for name in gone)
 
     def check(self, name: str, file: str) -> None:
         """Raise ImportError for a file that isn't as the run had it."""
@@ -64,6 +78,10 @@ class _AsItWas(LateImports):
         if self._whole and is_of_project(Path(file), self._root) and file.endswith(".py") and os.path.isfile(file):
             return True
         return self._timed and super()._changed(file)
+
+    def _refuse(self, name: str, file: str, why: str) -> NoReturn:
+        self._reasons[f"file {shown(file, self._root)} is gone"] = None
+        super()._refuse(name, file, why)
 
     def complain(self) -> None:
         """Raise `ResumeRefused` if anything was refused."""

@@ -89,13 +89,15 @@ class Graded:
 class Executor(Protocol):
     """A way to run trials. ``isolation`` is its name in the manifest, ``containment`` what it can prove, ``guard``
     what it keeps trials from doing outside. ``imported`` has the SHA-256 of the user's files that its processes import,
-    by path; None where that is this process. ``notes``: what should be known of the isolation that came about, by now.
+    by path; None where that is this process. ``importable`` are all that could be imported at the start.
+    ``notes``: what should be known of the isolation that came about, by now.
     """
 
     isolation: str
     containment: str
     guard: str
     imported: Mapping[str, str] | None
+    importable: Sequence[str]
 
     @property
     def notes(self) -> Sequence[str]: ...

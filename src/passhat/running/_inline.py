@@ -64,6 +64,7 @@ class InlineExecutor:
     guard = "none"
     notes: Sequence[str] = ()
     imported: Mapping[str, str] | None = None
+    importable: Sequence[str] = ()
 
     def __init__(self, world: World) -> None:
         self._world = world

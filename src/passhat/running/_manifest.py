@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import hashlib
+import itertools
 import platform
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from passhat.running._plan import Layout
     from passhat.running._setup import Setup
 
+_MOST_IMPORTABLE = 1000
 _NOT_OURS = {"site-packages", "dist-packages", ".venv", "venv", "node_modules"}
 
 
@@ -29,6 +31,7 @@ def describe_run(setup: Setup, layout: Layout, executor: Executor) -> Manifest:
     suite, tasks, model, judges = setup.suite, setup.tasks, setup.model, setup.judges
     root, git = project_of(suite.folder)
     names = grader_names(suite.graders)
+    files = project_files(root, suite.file, executor.imported)
     return Manifest(
         run_id="",
         suite=suite.name,
@@ -65,7 +68,8 @@ def describe_run(setup: Setup, layout: Layout, executor: Executor) -> Manifest:
         input_hashes={task.id: task.input_hash for task in tasks},
         duplicate_inputs=duplicate_inputs(tasks),
         graders={name: source_version(grader) for name, grader in zip(names, suite.graders, strict=True)},
-        files=project_files(root, suite.file, executor.imported),
+        files=files,
+        importable=_importable(root, files, executor.importable),
         data=setup.data.hashes(),
         git=git,
         sampled_from=suite.sampled_from,
@@ -137,6 +141,11 @@ def project_files(root: Path, suite_file: Path | None, imported: Mapping[str, st
         if is_of_project(path, root):
             found[path] = value
     return {_relative(path, root): value or _hash(path) for path, value in sorted(found.items()) if path.is_file()}
+
+
+def _importable(root: Path, files: Mapping[str, str], importable: Iterable[str]) -> tuple[str, ...]:
+    names = (_relative(Path(file), root) for file in importable if is_of_project(Path(file), root))
+    return tuple(itertools.islice((name for name in names if name not in files), _MOST_IMPORTABLE))
 
 
 def is_of_project(path: Path, root: Path) -> bool:

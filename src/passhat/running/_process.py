@@ -60,10 +60,12 @@ class ProcessExecutor:
         mode: Literal["auto", "spawn"] = "auto",
         acting: bool = True,
         since: int = 0,
+        then: Mapping[str, tuple[str, ...]] | None = None,
         waiting: Callable[[str], object] | None = None,
     ) -> None:
         """Start the server: the suite is imported once in a process that is thrown away, and whatever makes isolation
         impossible is raised as `RunError`. ``since``: when the run began that goes on (nanoseconds since the epoch).
+        ``then``: what could be imported at that time (see `Importable`).
         ``waiting`` is told what it waits for, where that takes long."""
         if world.confine and not capabilities().guard:
             raise RunError(
@@ -89,6 +91,7 @@ class ProcessExecutor:
             slots=concurrency,
             mode=mode,
             since=since,
+            then=dict(then or {}),
         )
         self._server = ServerThread(spec, waiting)
         try:
@@ -101,6 +104,9 @@ class ProcessExecutor:
         self.containment: str = self.report.containment
         self.guard = ("confine" if world.confine else "guard") if self.report.guard else "none"
         self.imported: Mapping[str, str] | None = self.report.files
+        self.importable: Sequence[str] = [
+            os.path.join(folder, file) for folder, files in self.report.then.items() for file in files
+        ]
         self._passed_over = passed_over(suite.file, self.report.files)
         self._folder = _closed_scratch()
         self._unguarded = guard_imports(since, Importable(self.report.then))

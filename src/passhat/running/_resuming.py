@@ -11,13 +11,14 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from passhat.facts import RUN_LIMITS, Status, Task
-from passhat.running._as_it_was import as_it_was
+from passhat.running._as_it_was import as_it_was, was_importable
 from passhat.running._asked import Asked
 from passhat.running._changed_code import began, written_since
 from passhat.running._errors import ResumeRefused
 from passhat.running._executor import Executor
 from passhat.running._grading_again import GradingAgain, statuses_to_grade
 from passhat.running._job import Job
+from passhat.running._manifest import project_of
 from passhat.running._plan import Layout
 from passhat.running._setup import Setup
 from passhat.running._stored import StoredTrials
@@ -38,7 +39,8 @@ def resumed_job(path: Path, suite: Suite, asked: Asked, *, force: bool, retry: C
     if asked.confine is None and asked.isolation != "inline":
         asked = replace(asked, confine=old.guard == "confine")
     since = 0 if force else began(old)
-    setup = Setup(suite, asked, selected=lambda tasks: _as_before(tasks, old.task_ids), since=since)
+    then = was_importable(old, project_of(suite.folder)[0]) if since else {}
+    setup = Setup(suite, asked, selected=lambda tasks: _as_before(tasks, old.task_ids), since=since, then=then)
     setup.check_confined()
     with ExitStack() as undo:
         gateway = setup.gateway(undo)

@@ -53,13 +53,16 @@ class Setup:
         model: Model | None = None,
         silent: bool | str = False,
         since: int = 0,
+        then: Mapping[str, tuple[str, ...]] | None = None,
     ) -> None:
         """``model`` stands in for the agent's. ``silent``: judges can't spend anything either; a text says why.
-        ``since``: when the run began that goes on (nanoseconds since the epoch); code that changed later isn't run."""
+        ``since``: when the run began that goes on (nanoseconds since the epoch); code that changed later isn't run.
+        ``then``: what could be imported at that time (see `passhat.isolation._importable.Importable`)."""
         asked.check()
         self.suite = suite
         self.asked = asked
         self._since = since
+        self._then = then
         self.host = dict(os.environ) if asked.through is None else asked.through.host
         self._selected = selected
         self.template = suite.template_path()
@@ -218,6 +221,7 @@ class Setup:
             mode=mode,
             acting=acting,
             since=self._since,
+            then=self._then,
             waiting=getattr(self.asked.progress, "waiting", None),
         )
         undo.callback(executor.shut)

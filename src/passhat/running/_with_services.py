@@ -28,6 +28,7 @@ class WithServices:
         self.containment = inner.containment
         self.guard = inner.guard
         self.imported: Mapping[str, str] | None = inner.imported
+        self.importable: Sequence[str] = inner.importable
 
     @property
     def notes(self) -> Sequence[str]:
