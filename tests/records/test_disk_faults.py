@@ -180,7 +180,7 @@ def test_only_what_its_writer_recorded_is_read_of_a_run_that_others_wrote_to(
     writer = create()
     writer.append(make_record("a", 0, passed=False), said("mine"))
     add(writer.path / "trials.jsonl")
-    with pytest.raises(RunChanged, match="passhat resume goes on from there"):
+    with pytest.raises(RunChanged, match="passhat resume cuts off the rest and goes on from there"):
         writer.append(make_record("a", 1))
     reader = RunReader(writer.path)
     assert [record.key for record in reader.trials()] == [("", "a", 0)]

@@ -104,7 +104,7 @@ def test_junit_is_red_exactly_when_the_exit_code_is_not_0(build_report: Builder)
 def test_every_form_of_a_report_says_that_a_run_is_damaged(build_report: Builder, gates: tuple[str, ...]) -> None:
     report = build_report({"a": "+" * 14}, state="damaged", gates=gates)
     assert json.loads(render_json(report))["exit_code"] == 3
-    assert "passhat resume r   cut off what others wrote" in render_terminal(report, run="r")
+    assert "passhat resume r --confine" in render_terminal(report, run="r")
     forms: list[Callable[[Report], str]] = [
         render_terminal,
         render_markdown,

@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from passhat.facts import Status
+from passhat.gateway import Gateway
+from passhat.isolation import capabilities
 from passhat.records import RunChanged, RunReader
 from passhat.reporting import render_terminal
-from passhat.running import Run, RunError
+from passhat.running import Entrance, Run, RunError, resume
+from passhat.suite import discover
 from passhat.summary import summarize
+from passhat.trial import led_to
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="there is no process isolation")
 
@@ -77,7 +83,12 @@ DATA = {"rates.csv": "1", "more/a.txt": "a", "more/b.txt": "b", "start/shop.db":
 
 @pytest.mark.parametrize(
     ("changed", "named"),
-    [("tasks.jsonl", "tasks.jsonl"), ("rates.csv", "rates.csv"), ("more/b.txt", "more: b.txt"), ("start/shop.db", "start: shop.db")],
+    [
+        ("tasks.jsonl", "tasks.jsonl"),
+        ("rates.csv", "rates.csv"),
+        ("more/b.txt", "more: b.txt"),
+        ("start/shop.db", "start: shop.db"),
+    ],
 )
 @pytest.mark.parametrize("isolation", ["process", "inline"])
 def test_data_that_changes_while_the_run_goes_on_is_a_finding(
@@ -147,6 +158,27 @@ def test_a_report_of_a_run_that_an_agent_wrote_to_has_no_forged_trial_and_says_s
     (error,) = [finding for finding in report.findings if finding.rule == "damaged"]
     assert error.severity == "error"
     assert "an agent, or another process, wrote to the run's own files" in error.message
+
+
+@pytest.mark.skipif(not capabilities().guard, reason="Landlock is needed")
+def test_a_run_whose_agent_writes_to_its_records_each_time_goes_on_where_none_can(
+    run_file: Callable[..., Run], gateway: Gateway
+) -> None:
+    forged = 'b\'{"task":"zz","trial":0,"arm":"","status":"completed","passed":true}\\n\''
+    with pytest.raises(RunChanged) as raised:
+        run_file(WRITES_RECORDS.replace("CHANGE(first)", f"first + {forged}"))
+    path, through = raised.value.path.parent, Entrance(gateway, dict(os.environ))
+    with led_to(through.access):
+        (found,) = discover(path.parents[2] / "eval_here.py")
+    with pytest.raises(RunChanged, match="--confine lets no trial write there"):
+        resume(path, found.suite, through=through)
+    run = resume(path, found.suite, through=through, confine=True)
+    assert run.manifest.state == "finished"
+    assert {record.task: record.status for record in run.trials()} == {
+        "t0": Status.COMPLETED,
+        "t1": Status.AGENT_ERROR,  # what it does is refused
+        "t2": Status.COMPLETED,
+    }
 
 
 UNFORKABLE = """

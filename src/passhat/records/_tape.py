@@ -16,7 +16,8 @@ _BLOCK = 1 << 20
 _LOST = "Only the runner may write it; run this suite again in a new run directory"
 _MENDED = (
     "Only the runner may write it: a trial's agent, or another process, did too. What the runner had recorded until "
-    "then counts, and passhat resume goes on from there"
+    "then counts; passhat resume cuts off the rest and goes on from there. A trial whose agent does this each time it "
+    "runs will end that, too: passhat resume --confine lets no trial write there"
 )
 
 

@@ -63,7 +63,10 @@ def outcome_of(report: Report) -> tuple[str, str] | None:
 def _resuming(report: Report, name: str) -> list[tuple[str, str]]:
     commands = []
     if report.run.state == "damaged":
-        return [(f"passhat resume {name}", "cut off what others wrote, and run what is missing")]
+        words = "cut off what others wrote, and run what is missing"
+        if report.isolation == "inline":
+            return [(f"passhat resume {name}", words)]
+        return [(f"passhat resume {name} --confine", f"{words}, so that no trial can write there")]
     if {"not_started", "interrupted"} & set(report.missing):
         commands.append((f"passhat resume {name}", "run what is missing"))
     elif report.refused_files and report.regrade is None:
