@@ -237,6 +237,23 @@ def test_children_of_a_grader_import_what_was_there(planted: Callable[..., Run],
     assert [(record.status, record.passed) for record in run.trials()] == [(Status.COMPLETED, True)] * 2
 
 
+@pytest.mark.parametrize("start", ["spawn", "forkserver"])
+def test_children_of_a_grader_run_functions_of_the_suites_own_file(planted: Callable[..., Run], start: str) -> None:
+    grader = BY_CHILD.format(start, "assert 4 ==", "look").replace("checks.look, trial.output", "square, 2")
+    run = planted("return 'right'", grader + "        return True", top="def square(x): return x * x", checks="")
+    assert [(record.status, record.passed) for record in run.trials()] == [(Status.COMPLETED, True)] * 2
+
+
+@pytest.mark.parametrize("start", ["spawn", "forkserver"])
+def test_but_not_once_that_file_was_changed(planted: Callable[..., Run], start: str) -> None:
+    agent = "Path(__file__).write_text(Path(__file__).read_text() + '\\n')"
+    grader = BY_CHILD.format(start, "return", "look").replace("checks.look, trial.output", "square, 2")
+    run = planted(agent, grader, top="def square(x): return x * x", checks="")
+    for record in run.trials():
+        assert record.passed is not True
+        assert "was written or changed after the run had begun" in str(record.grades[0].error)
+
+
 def test_an_archive_that_changed_is_refused_and_that_says_why(
     planted: Callable[..., Run], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
