@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 
+from passhat.isolation._importable import Importable, list_importable
 from passhat.isolation._late import LateImports, guard_imports, keeping_guards
 from passhat.isolation._snapshot import ModuleKinds
 
@@ -72,6 +73,21 @@ def test_an_installed_module_is_found_instead_of_one_that_is_new(guard: LateImpo
     assert found("xdist").origin != str(folder / "xdist.py")
     guard.strict = False
     assert found("xdist").origin == str(folder / "xdist.py")
+
+
+@pytest.mark.parametrize("changed", ["xdist.py", "xdist/__init__.py"])
+def test_but_not_instead_of_one_that_was_there_and_changed_or_is_hidden_now(
+    guard: LateImports, folder: Path, changed: str
+) -> None:
+    (folder / "xdist.py").touch()
+    guard._then = Importable(list_importable([str(folder)]))
+    guard._since = _later(folder)
+    sys.modules.pop("xdist", None)
+    assert found("xdist").origin == str(folder / "xdist.py")
+    (folder / changed).parent.mkdir(exist_ok=True)
+    (folder / changed).write_text("WHO = 'an agent'\n")
+    with pytest.raises(ImportError, match=rf"xdist isn't imported: .*/{changed} was written or changed after"):
+        found("xdist")
 
 
 def test_a_touched_file_is_refused_whatever_time_it_claims(guard: LateImports, folder: Path) -> None:
