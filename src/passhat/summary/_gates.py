@@ -301,8 +301,8 @@ def exit_code(
 ) -> tuple[ExitCode, str]:
     """What the process should say, and why it isn't 0: a disproved gate first, then what is incomplete, then undecided.
 
-    A run whose records, or data, others wrote to is incomplete whatever they say. One with missing trials is, unless the policy
-    gave them a meaning, or there are gates on rates: these then say whether what is missing matters.
+    A run whose records, or data, others wrote to is incomplete whatever they say. One with missing trials is, unless
+    the policy gave them a meaning, or there are gates on rates: these then say whether what is missing matters.
     """
     verdicts = {row.verdict for row in rows}
     if "not met" in verdicts:
