@@ -19,6 +19,9 @@ _PROVIDERS = ("OPENAI_", "ANTHROPIC_", "PASSHAT_MODEL", "PASSHAT_PROVIDER", "PAS
 for _variable in [name for name in os.environ if name.startswith(_PROVIDERS)]:
     del os.environ[_variable]  # keys and addresses of whoever runs the tests are for none of them
 
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # so a shell starts what it runs in the background
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+
 _OF_PYTEST = os.environ.encodekey("PYTEST_CURRENT_TEST")
 
 
