@@ -209,6 +209,7 @@ def test_a_leftover_that_can_not_be_removed_keeps_no_run_from_starting(
     monkeypatch.setenv("TMPDIR", str(tmp_path))
     code = "from passhat.isolation._leftovers import make_scratch; print(make_scratch())"
     old = subprocess.check_output([sys.executable, "-c", code], text=True).strip()
+    Path(old, "deep").mkdir()
     asked: list[str] = []
 
     def fail(path: str) -> None:
@@ -217,7 +218,8 @@ def test_a_leftover_that_can_not_be_removed_keeps_no_run_from_starting(
 
     monkeypatch.setattr("passhat.isolation._leftovers.remove_tree", fail)
     end_leftovers()
-    assert asked == [old]
+    assert asked == [f"{old}/deep"]
+    assert Path(old, ".lock").exists()  # so that a later run can try again
 
 
 @pytest.mark.skipif(sys.platform != "linux" or os.geteuid() != 0, reason="only root on Linux can mount")
