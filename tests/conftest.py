@@ -84,7 +84,7 @@ def _restore(before: Shared, now: Shared) -> None:
 
 def _forget_modules_of(folders: set[Path]) -> None:
     """A suite elsewhere that has modules of the same names would get these."""
-    for name, module in list(sys.modules.items()):
+    for name, module in sys.modules.copy().items():  # in one step: the collector may import
         file = getattr(module, "__file__", None)
         if file is not None and not folders.isdisjoint(Path(file).parents):
             del sys.modules[name]

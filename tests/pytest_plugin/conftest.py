@@ -21,7 +21,7 @@ from passhat.scripting import say
 def little_sessions(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """The little sessions have a setting that pytest-asyncio asks for, and no plugins but those that they name."""
     if "pytester" in request.fixturenames:
-        for name, module in list(sys.modules.items()):
+        for name, module in sys.modules.copy().items():  # in one step: the collector may import
             if "/examples/" in (getattr(module, "__file__", None) or ""):
                 monkeypatch.delitem(sys.modules, name)  # an example's `agent` must not stand in for a little one
         pytester: pytest.Pytester = request.getfixturevalue("pytester")

@@ -218,7 +218,7 @@ class Loaded(msgspec.Struct, frozen=True):
 def look_at_modules(kinds: ModuleKinds) -> Loaded:
     """Sort the modules of this process into installed ones and the user's own, with their source."""
     installed, user, unreadable = [], [], []
-    for name, module in list(sys.modules.items()):
+    for name, module in sys.modules.copy().items():  # in one step: the collector may import
         file = _file_of(module)
         spec = getattr(module, "__spec__", None)
         if name == "__main__" or not isinstance(module, ModuleType):
