@@ -34,15 +34,15 @@ def desk(talk: Any) -> Any:
         ("ok, go ahead", True),
         ("That's right", True),
         ("no", False),
-        ("yes... no, wait", False),
+        ("yes... no, wait", None),
         ("don't do it", False),
-        ("ok, don't", False),
+        ("ok, don't", None),
         ("A1 and B2", False),
         ("yesterday", False),
         ("", False),
     ],
 )
-def test_a_confirmation_is_a_plain_yes_in_reply_to_the_agent(desk: Any, answer: str, passed: bool) -> None:
+def test_a_confirmation_is_a_plain_yes_in_reply_to_the_agent(desk: Any, answer: str, passed: bool | None) -> None:
     desk.model("Shall I refund 20 for A1?").user(answer).model("", "refund").results("ok").model("done")
     assert verdict(CONFIRMED, desk) is passed
 

@@ -29,12 +29,67 @@ YES = [
     "okay, thanks\nAnn",
     "Yes please. When will the money arrive?",
     "Yes. Can you also send a receipt?",
+    "Yes, please go ahead and refund it. I don't need a replacement.",
+    "Yes. No thanks, nothing else.",
+    "Yes, A1. Nothing else.",
+    "Yes please, no rush!",
+    "Yes, I confirm. That's all.",
+    "Yes, let me know when it is done",
+    "Yes, please go ahead.\n\nBob\n\n> Not sure what you want; shall we?",
+    "y",
+    "Yep, go for it",
+    "Yeah",
+    "Absolutely!",
+    "Definitely",
+    "Of course",
+    "Sounds good to me",
+    "That works",
+    "Looks good",
+    "go for it",
+    "Approved",
+    "I accept",
+    "Accept",
+    "Let's do it",
+    "Exactly",
+    "Right",
+    "\U0001f44d",
+]
+BOTH = [  # with the words that meet
+    ("Yes. It doesn't fit.", "yes", "doesn't"),
+    ("Yes, the blender is not working", "yes", "not"),
+    ("Yes - I never got the parcel", "yes", "never"),
+    ("Please do, I can't use it", "please do", "can't"),
+    ("Yes, I've already stopped using it", "yes", "stopped"),
+    ("Yes, wait time is fine", "yes", "wait"),
+    ("Yes, I don't need it any more", "yes", "don't"),
+    ("Yes, keep the order", "yes", "keep"),
+    ("Sure, keep it", "sure", "keep"),
+    ("Yes, but make it B7", "yes", "but"),
+    ("Yes, refund B7 instead", "yes", "instead"),
+    ("Yes, only 5 dollars", "yes", "only"),
+    ("Yes, tomorrow", "yes", "tomorrow"),
+    ("ok, later", "ok", "later"),
+    ("Yes, I have a question", "yes", "question"),
+    ("Yes. Actually, scratch that.", "yes", "actually"),
+    ("Hang on, yes", "yes", "hang on"),
+    ("Yes, if it is free", "yes", "if"),
+    ("Yes when my wife agrees", "yes", "when"),
+    ("Go ahead only when I give my PIN", "go ahead", "only"),
+    ("I take back my yes", "yes", "take back"),
+    ("no yes", "yes", "no"),
+    ("I could not say yes", "yes", "not"),
+    ("can\u2019t confirm that, ok", "ok", "can't"),
+    ("okay, cancel the refund", "okay", "cancel"),
+    ("ok, forget it", "ok", "forget"),
+    ("ok, don't", "ok", "don't"),
+    ("stop, ok", "ok", "stop"),
+    ("I'm sure, but it came late, ok", "ok", "but"),
+    ("ok, tell me more", "ok", "tell me"),
+    ("No thanks, ok", "ok", "no"),
 ]
 NOT_YES = [
     "can't confirm that",
-    "can\u2019t confirm that, ok",
     "cannot confirm",
-    "I could not say yes",
     "Are you sure?",
     "are you sure",
     "Is it correct?",
@@ -51,11 +106,7 @@ NOT_YES = [
     "ok?",
     "I never agreed to that",
     "please do nothing",
-    "okay, cancel the refund",
-    "ok, forget it",
     "abort, ok?",
-    "ok, don't",
-    "stop, ok",
     "that's not ok",
     "I'm sure that it came late",
     "make sure that's correct",
@@ -66,6 +117,16 @@ NOT_YES = [
     "before you proceed, explain the fee",
     "maybe ok",
     "yesterday",
+    "Do not proceed",
+    "Absolutely not",
+    "No thanks, that's all",
+    "The hotel confirmed my booking",
+    "I'd say yes",
+    "If I say yes, what then",
+    "> yes\nstill thinking",
+    "> yes",
+    "Fine",
+    "Please refund it",
     "yes " * 10_000,
     "",
 ]
@@ -91,7 +152,7 @@ def refunded(talk: Any, *tools: str) -> Any:
     return talk.model("", *names).results(*("ok" for _ in names)).model("done")
 
 
-@pytest.mark.parametrize("answer", YES)
+@pytest.mark.parametrize("answer", YES, ids=ascii)
 def test_a_plain_yes_confirms(talk: Any, answer: str) -> None:
     assert verdict(CONFIRMED, refunded(asked(talk, answer))) is True
 
@@ -101,6 +162,72 @@ def test_whatever_is_not_plain_confirms_nothing(talk: Any, answer: str) -> None:
     refunded(asked(talk, answer))
     assert verdict(CONFIRMED, talk) is False
     assert verdict(not_(CONFIRMED), talk) is True
+
+
+@pytest.mark.parametrize(("answer", "yes", "against"), BOTH)
+def test_a_yes_beside_a_word_against_it_is_unknown_and_both_are_named(
+    talk: Any, answer: str, yes: str, against: str
+) -> None:
+    refunded(asked(talk, answer))
+    assert verdict(CONFIRMED, talk) is None
+    assert verdict(not_(CONFIRMED), talk) is None
+    reason = run_grader(CONFIRMED, talk.trial()).reason
+    assert f"{yes!r} beside {against!r} in " in reason
+    assert "confirms= decides" in reason
+    assert verdict(trace.confirmed("refund", confirms=lambda text: text == answer), talk) is True
+    assert verdict(trace.confirmed("refund", confirms="^never this$"), talk) is False
+    assert verdict(CONFIRMED, refunded(asked(type(talk)(), answer, "yes"))) is True
+    assert verdict(CONFIRMED, refunded(asked(type(talk)(), answer, "no"))) is False
+
+
+def test_a_call_that_surely_had_no_yes_fails_beside_one_that_may_have_had_one(talk: Any) -> None:
+    refunded(refunded(asked(talk, "Yes, but make it B7")))
+    assert verdict(CONFIRMED, talk) is False
+
+
+@pytest.mark.parametrize(
+    "closing",
+    [
+        "No thanks, that's all",
+        "No, that's it.",
+        "Nothing else",
+        "no rush",
+        "no problem",
+        "No, I don't need anything else",
+        "I don't need a replacement",
+        "I don't have it, my email is x@y.z",
+        "12345",
+    ],
+)
+@pytest.mark.parametrize("confirms", [None, "^yes"])
+def test_a_closing_after_a_yes_takes_nothing_back(talk: Any, closing: str, confirms: str | None) -> None:
+    check = trace.confirmed("refund", confirms=confirms)
+    assert verdict(check, refunded(asked(talk, "yes", closing))) is True
+    assert verdict(check, refunded(asked(type(talk)(), closing))) is False
+    assert verdict(check, refunded(asked(type(talk)(), "yes", "no", closing))) is False
+    if confirms is None:
+        assert verdict(check, refunded(asked(type(talk)(), "Yes, but only A1", closing))) is None
+
+
+@pytest.mark.parametrize(
+    "words", ["Actually keep it, I'd rather have the shoes", "scratch that", "I take it back", "Can I have B7 instead?"]
+)
+def test_words_that_may_take_an_earlier_yes_back_leave_it_unknown(talk: Any, words: str) -> None:
+    assert verdict(CONFIRMED, refunded(asked(talk, "yes", words))) is None
+    assert verdict(CONFIRMED, refunded(asked(type(talk)(), words))) is False
+
+
+def test_an_approval_decides_beside_words_that_may_be_a_yes_where_it_came_later(talk: Any) -> None:
+    may = "Yes, but make it B7"
+    after = asked(talk, may).model("A pity.").event("approval", "refund", True)
+    assert verdict(CONFIRMED, refunded(after)) is True
+    refused = asked(type(talk)(), may).model("A pity.").event("approval", "refund", False)
+    assert verdict(CONFIRMED, refunded(refused)) is False
+    before = asked(type(talk)(), "hm").event("approval", "refund", True).model("Sure?").user(may)
+    assert verdict(CONFIRMED, refunded(before)) is None
+    at_once = asked(type(talk)(), may).event("approval", "refund", False)
+    assert verdict(CONFIRMED, refunded(at_once)) is False  # nothing tells which came last
+    assert verdict(CONFIRMED, refunded(asked(type(talk)(), may).event("approval", "refund", True))) is None
 
 
 @pytest.mark.parametrize(
@@ -121,8 +248,8 @@ def test_a_word_of_the_tools_name_is_no_denial_of_it(talk: Any) -> None:
     refunded(asked(talk, "Yes, cancel it"), "cancel_order")
     assert verdict(trace.confirmed("cancel_order"), talk) is True
     stopped = refunded(asked(type(talk)(), "Yes, stop"), "cancel_order")
-    assert verdict(trace.confirmed("cancel_order"), stopped) is False
-    assert verdict(CONFIRMED, refunded(asked(type(talk)(), "Yes, cancel it"), "refund")) is False
+    assert verdict(trace.confirmed("cancel_order"), stopped) is None
+    assert verdict(CONFIRMED, refunded(asked(type(talk)(), "Yes, cancel it"), "refund")) is None
 
 
 def test_a_refused_approval_takes_a_yes_back_and_says_so(talk: Any) -> None:
