@@ -11,10 +11,13 @@ from typing import Any
 from passhat.facts import ToolUse
 from passhat.graders._compare import is_list
 
-_ERROR = re.compile(
-    r"\s*(?:(?:\w*error|exception|traceback|failed|blocked|denied|refused)\b"
+_ERROR = re.compile(  # the word alone or with a mark after it, or a phrase: not a word that begins a sentence
+    r"\s*(?:(?:\w*error|\w*exception|traceback|failed|failure|blocked|denied|refused)\s*(?:[:!]|\.?\s*$)"
+    r"|\w*(?:error|exception) (?:occurred|executing|calling|invoking|running|while|during|code\b|\d)"
+    r"|traceback \(most recent|failed (?:to|with|because|due)\b|(?:blocked|denied|refused) (?:by|because|due)\b"
     r"|(?:tool|function|mcp)(?: call| execution| use)?(?: [\w.\-'\"`]+)?"
-    r" (?:failed|errored|raised|was blocked|not found)\b|validation failed\b)",
+    r" (?:(?:failed|errored)\b(?!\s*[:=]\s*(?:0|none)\b)|raised\b|was blocked\b|not found\b)"
+    r"|(?:tool|mcp)[ _]error(?: -?\d+)?\s*[:!]|validation failed\b(?!\s*:\s*0\b))",
     re.IGNORECASE,
 )
 _NONE = re.compile(
@@ -27,7 +30,7 @@ _TAG = re.compile(
     r"(?!\s*(?:</|0\s*<|none\s*<|null\s*<))",
     re.I,
 )
-_EMPTY = ("", "0", "none", "null", "false")  # what stands for no error, as text
+_EMPTY = ("", "0", "none", "null", "false", "nan", "n/a", "no error", "no errors")  # what stands for no error, as text
 _FAILED = ("error", "failed", "failure")
 _ESCAPE = re.compile(r"(?<!\\)(?:\\\\)*\\[^\\'\"abfnrtvxuUN0-7]")
 _QUOTED = re.compile(r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"")
@@ -38,10 +41,12 @@ _LONGEST = 100_000  # characters of a result that are read as Python's repr
 def reads_as_error(result: Any) -> bool:
     """Whether a tool's result, as text or as a value, reads as an error.
 
-    Text that starts with "Error", "ValueError", "Failed", "Blocked", "Tool call failed" or the like, or with an element
-    ``<error>`` that isn't empty. An object, as JSON or as Python's repr: a field ``error``, ``errors``, ``is_error`` or
-    ``isError`` that isn't empty; ``success`` or ``ok`` that is false; a ``status`` of error, failed or failure. Only
-    the object's own fields count, not those of objects in it.
+    Text that starts with "Error:", "ValueError:", "Failed!", "Failed to", "Blocked by", "Tool call failed", "MCP error
+    -1:" or the like, or with an element ``<error>`` that isn't empty; "Error rate: 2%" is none. An object, as JSON or
+    as Python's repr: a field ``error`` or ``errors`` that is neither empty nor a number nor has ``code`` 0, an
+    ``is_error`` or ``isError`` that isn't empty; ``success`` or ``ok`` that is false; a ``status`` of error, failed or
+    failure. Only the object's own fields count, not those of objects in it. A list that starts with a text part, as MCP
+    sends it, is what that text is; a list of one object is an error where that has such an ``error``.
 
     >>> reads_as_error("ValueError: over the limit"), reads_as_error('{"error": null, "id": 3}')
     (True, False)
@@ -53,9 +58,13 @@ def reads_as_error(result: Any) -> bool:
         if value is not None:  # text again where it was quoted once more
             return reads_as_error(value)
         return _TAG.match(result) is not None or (_ERROR.match(result) is not None and not _NONE.match(result))
+    if is_list(result) and result and isinstance(result[0], Mapping):
+        if result[0].get("type") == "text" and isinstance(result[0].get("text"), str):
+            return reads_as_error(result[0]["text"])
+        return len(result) == 1 and _has_error(result[0])
     if not isinstance(result, Mapping):
         return False
-    if not all(_empty(result.get(key)) for key in ("error", "errors", "is_error", "isError")):
+    if _has_error(result):
         return True
     if any(result.get(key) is False or _word(result.get(key)) == "false" for key in ("success", "ok")):
         return True
@@ -79,12 +88,12 @@ def result_text(use: ToolUse) -> str:
 
 
 def _parsed(text: str) -> Any:
-    """What the text is as JSON, or as the repr of a dict; None for other text."""
+    """What the text is as JSON, or as the repr of a dict or of a list of them; None for other text."""
     try:
         return json.loads(text)
     except (ValueError, RecursionError):
         pass
-    if not text.lstrip().startswith("{") or len(text) > _LONGEST or _strange(text):
+    if not text.lstrip().startswith(("{", "[{")) or len(text) > _LONGEST or _strange(text):
         return None
     try:
         return ast.literal_eval(text.strip())
@@ -95,6 +104,15 @@ def _parsed(text: str) -> Any:
 def _strange(text: str) -> bool:
     """Whether Python would warn of the text: of an escape that isn't one, or of a number that runs into a word."""
     return _ESCAPE.search(text) is not None or _RUN_ON.search(_QUOTED.sub("''", text)) is not None
+
+
+def _has_error(fields: Mapping[Any, Any]) -> bool:
+    told = [fields.get(key) for key in ("error", "errors")]
+    counts = [isinstance(value, int | float) and not isinstance(value, bool) for value in told]
+    fine = [isinstance(value, Mapping) and str(value.get("code")) == "0" for value in told]
+    if not all(count or ok or _empty(value) for value, count, ok in zip(told, counts, fine, strict=True)):
+        return True
+    return not all(_empty(fields.get(key)) for key in ("is_error", "isError"))
 
 
 def _empty(value: Any) -> bool:
