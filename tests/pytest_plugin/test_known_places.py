@@ -19,8 +19,8 @@ class Owner:
     def astray(self, host: str, led: bool, named: str = "") -> str:
         return "led" if led else "other"
 
-    def for_children(self) -> Mapping[str, str]:
-        return {}
+    def for_child(self, environ: Mapping[str, str]) -> Mapping[str, str]:
+        return environ
 
     def keys(self) -> Mapping[str, str]:
         return {}

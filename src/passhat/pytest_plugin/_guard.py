@@ -31,7 +31,13 @@ NAMED = (
 )
 UNLED = (
     "a request to {host} was stopped: a real model costs money and nobody asked for one in {test}. Its client can't be "
-    "led to a double; stand in for it with a fixture, or say --trials N in a test that isn't simulated"
+    "led to a double; stand in for it with a fixture, or {ask}"
+)
+ASK, ASKED = "say --trials N in a test that isn't simulated", "ask it in a test that isn't simulated"
+KEPT = (
+    "a request to {host} was stopped: its address is the one that stands in for {host}'s in {test} where nothing may "
+    "be spent. The client or its settings were made, or read, there and kept, by a cache, a global or a process: make "
+    "them in each test, or clear the cache between tests, with a fixture that calls cache_clear()"
 )
 LEFT_BEHIND = (
     "a request to {host} was stopped: the thread that made it was started in a test with trials, `trial` or `faux`, "
@@ -56,8 +62,8 @@ class Owner(Protocol):
         ``led``: its client could have been, or was sent there by the variable ``named``.
         """
 
-    def for_children(self) -> Mapping[str, str]:
-        """What processes that are started now have in their environment beside what they inherit."""
+    def for_child(self, environ: Mapping[str, str]) -> Mapping[str, str]:
+        """What a process that is started now has in place of an environment."""
 
     def keys(self) -> Mapping[str, str]:
         """Keys that requests of this thread must not have, each with the one to have instead."""
@@ -77,7 +83,7 @@ class Guard:
         self._libraries = Libraries(self)
         self._births = Births(owner.whose)
         self._late = Late(owner.whose, self._looking)
-        self._children = Children(owner.for_children)
+        self._children = Children(owner.for_child)
         self._installed = False
 
     def install(self) -> None:

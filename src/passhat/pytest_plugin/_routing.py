@@ -13,17 +13,19 @@ from passhat.facts import Limits
 from passhat.pytest_plugin._asking import may_judge, may_spend, mode_of_judges, spends
 from passhat.pytest_plugin._births import COVERED, JUDGE, whose_thread
 from passhat.pytest_plugin._environment import gateway_of, host_environment
-from passhat.pytest_plugin._guard import ASTRAY, LEFT_BEHIND, NAMED, UNLED, Guard
+from passhat.pytest_plugin._guard import ASK, ASKED, ASTRAY, KEPT, LEFT_BEHIND, NAMED, UNLED, Guard
 from passhat.pytest_plugin._keys import ENVIRONMENT, EVIDENCE, FAILED, ROUTING
 from passhat.pytest_plugin._libraries import place_of
 from passhat.pytest_plugin._refusing import JUDGES, OUTSIDE, OWN_KEY, Refusing
 from passhat.pytest_plugin._transcripts import Transcripts
 from passhat.pytest_plugin._withheld import Withheld
-from passhat.trial import led_to
+from passhat.trial import ModelAccess, client_variables, led_to
 
 if TYPE_CHECKING:
     from passhat.gateway import Session
     from passhat.pytest_plugin._doubles import PytestTrial
+
+_COVERED = "a test with trials, `trial` or `faux`"
 
 
 def routing_of(config: pytest.Config) -> Routing:
@@ -136,7 +138,7 @@ class Routing:
         with self._lock:
             if self._item is None and not self.led:
                 return LEFT_BEHIND.format(host=host) if whose_thread() else ""
-            why = (NAMED if named else ASTRAY if led else UNLED).format(host=host, variable=named, test=self._named())
+            why = self._unled(host) if not led else (NAMED if named else ASTRAY).format(host=host, variable=named)
             if self._item is None:
                 return why
             trial = self._evidence(self._item)
@@ -154,20 +156,28 @@ class Routing:
         Called by the gateway, in its thread.
         """
         with self._lock:
-            if self._of_judges is not None:
+            if not self.withheld.active:  # and nothing in the environment leads here now
+                why = KEPT.format(host=provider, test=_COVERED)
+            elif self._of_judges is not None:
                 return JUDGES
-            why = UNLED.format(host=provider, test=self._named())
+            else:
+                why = self._unled(provider)
             if self._item is not None:
                 trial = self._evidence(self._item)
                 trial.astray = trial.astray or why
             return why
 
-    def _named(self) -> str:
-        return "a test with trials, `trial` or `faux`" if self._item is None else f"this test ({self._item.nodeid})"
+    def _unled(self, host: str) -> str:
+        test = _COVERED if self._item is None else f"this test ({self._item.nodeid})"
+        return UNLED.format(host=host, test=test, ask=ASKED if may_spend(self._config) else ASK)
 
-    def for_children(self) -> Mapping[str, str]:
-        """What processes that are started now have in their environment beside what they inherit."""
-        return self.withheld.for_children()
+    def for_child(self, environ: Mapping[str, str]) -> Mapping[str, str]:
+        """What a process that is started now has in place of an environment."""
+        if self._item is None and not self.led:
+            return environ
+        gateway, judges = gateway_of(self._config), self._of_judges if self.whose() == JUDGE else None
+        access = judges.access if judges is not None else ModelAccess(gateway.base_url, gateway.process_key)
+        return self.withheld.for_child(environ, client_variables(access))
 
     def stands_in(self, address: str) -> bool:
         """Whether a fixture may lead clients there: to a server of the user's own on loopback."""

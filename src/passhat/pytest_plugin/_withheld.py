@@ -14,8 +14,11 @@ import pytest
 
 from passhat.gateway import KNOWN, Gateway
 from passhat.pytest_plugin._asking import spends
+from passhat.pytest_plugin._children import holds, led
 from passhat.pytest_plugin._environment import put
 from passhat.pytest_plugin._stand_ins import LED
+
+_OF_LED = frozenset(variable for name in LED for variable in KNOWN[name].addresses + KNOWN[name].keys)
 
 
 class Withheld:
@@ -41,9 +44,18 @@ class Withheld:
                     self._more[variable] = address
             self.values |= {variable: gateway.process_key for variable in each.keys if host.get(variable)}
 
-    def for_children(self) -> Mapping[str, str]:
-        """The addresses that a process has beside those that it inherits."""
-        return self._more if self.active else {}
+    def for_child(self, environ: Mapping[str, str], leading: Mapping[str, str | None]) -> dict[str, str]:
+        """What a process has in place of an environment; ``leading`` are the variables that lead clients.
+
+        What is the host's own there is replaced. The addresses are added where anything of ours is, and so not to an
+        environment that somebody cleared.
+        """
+        made = led(environ, self._host, leading)
+        if not self.active:
+            return made
+        made |= {name: value for name, value in self.values.items() if made.get(name) == self._host.get(name)}
+        ours = {name: value for name, value in leading.items() if value and name in _OF_LED} | self.values
+        return {**self._more, **made} if holds(made, ours, {*ours}) else made
 
     @contextmanager
     def put(self) -> Iterator[None]:
