@@ -165,11 +165,17 @@ class Killer:
         while self._left and popen.poll() is None:
             target = self._random.choice(TARGETS)
             if target == "start-up":
-                time.sleep(self._random.uniform(0.0, 2.0))
+                self._wait_in_start(self._random.uniform(0.0, 2.0))
             elif not self._wait(popen, self._random.randint(1, 2 * self._pause - 1)):
                 return
             time.sleep(self._random.uniform(0.0, 0.05))
             self._kill(popen, target)
+
+    def _wait_in_start(self, seconds: float) -> None:
+        """So long, but not into the trials: on a fast machine they would be over before all kills are done."""
+        late, before = time.monotonic() + seconds, self._house.lines
+        while time.monotonic() < late and self._house.lines == before:
+            time.sleep(0.005)
 
     def _wait(self, popen: subprocess.Popen[bytes], trials: int) -> bool:
         """Until so many more trials are recorded; False when the runner ended before."""
