@@ -1,7 +1,10 @@
 """What every test of the plugin needs."""
 
 import sys
+import threading
 from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import NamedTuple
 
 import numpy  # noqa: F401 - loaded before pytester saves the modules: it can't be loaded twice in one process
 import openai.resources.chat  # noqa: F401 - slow to load, and so loaded once
@@ -42,3 +45,32 @@ def paid(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[ModelCall]]:
         for name, value in session.access.environ().items():
             monkeypatch.setenv(name, value)
         yield calls
+
+
+class Elsewhere(NamedTuple):
+    """A provider whose clients the variables don't lead: it answers everything."""
+
+    url: str
+    hits: list[str]  # paths that were asked for
+
+
+@pytest.fixture
+def elsewhere() -> Iterator[Elsewhere]:
+    """Such a provider, which nothing names yet."""
+    hits: list[str] = []
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            self.rfile.read(int(self.headers["content-length"]))
+            hits.append(self.path)
+            self.send_response(200)
+            self.send_header("content-length", "0")
+            self.end_headers()
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
+        yield Elsewhere(f"http://127.0.0.1:{server.server_port}", hits)
+        server.shutdown()

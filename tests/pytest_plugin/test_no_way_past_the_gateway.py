@@ -7,14 +7,13 @@ import http.client
 import importlib
 import sys
 import threading
-from collections.abc import Iterator, Sequence
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from collections.abc import Sequence
 from importlib.machinery import SourceFileLoader
 from pathlib import Path
-from typing import ClassVar
 
 import httpx2
 import pytest
+from tests.pytest_plugin.conftest import Elsewhere
 
 from passhat.facts import ModelCall, Usage
 from passhat.pytest_plugin._libraries import Libraries
@@ -420,31 +419,11 @@ def test_with_passhat_env_it_is_counted_and_bounded(pytester: pytest.Pytester, p
     result.stdout.fnmatch_lines(["*limit of 3 model calls is reached*"])
 
 
-class Elsewhere(BaseHTTPRequestHandler):
-    """A provider whose clients the variables don't lead."""
-
-    hits: ClassVar[list[str]] = []
-
-    def do_POST(self) -> None:
-        self.rfile.read(int(self.headers["content-length"]))
-        self.hits.append(self.path)
-        self.send_response(200)
-        self.send_header("content-length", "0")
-        self.end_headers()
-
-    def log_message(self, *_: object) -> None:
-        pass
-
-
 @pytest.fixture
-def hits(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
+def hits(elsewhere: Elsewhere, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """What reaches such a provider, which the environment names."""
-    Elsewhere.hits.clear()
-    with ThreadingHTTPServer(("127.0.0.1", 0), Elsewhere) as server:
-        threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
-        monkeypatch.setenv("AZURE_OPENAI_ENDPOINT", f"http://127.0.0.1:{server.server_port}")
-        yield Elsewhere.hits
-        server.shutdown()
+    monkeypatch.setenv("AZURE_OPENAI_ENDPOINT", elsewhere.url)
+    return elsewhere.hits
 
 
 ELSEWHERE = """

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import os
-import threading
-from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import ClassVar
 
 import pytest
+from tests.pytest_plugin.conftest import Elsewhere
 
 from passhat.facts import ModelCall
 from passhat.gateway import KNOWN
@@ -210,35 +207,15 @@ PAIRS = [
 ]
 
 
-class Provider(BaseHTTPRequestHandler):
-    """Answers everything."""
-
-    hits: ClassVar[list[str]] = []
-
-    def do_POST(self) -> None:
-        self.rfile.read(int(self.headers["content-length"]))
-        self.hits.append(self.path)
-        self.send_response(200)
-        self.send_header("content-length", "0")
-        self.end_headers()
-
-    def log_message(self, *_: object) -> None:
-        pass
-
-
 @pytest.fixture
-def hits(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
+def hits(elsewhere: Elsewhere, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """What reaches a provider that the environment names for every one that isn't led."""
-    Provider.hits.clear()
-    with ThreadingHTTPServer(("127.0.0.1", 0), Provider) as server:
-        threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
-        for each in OTHERS.values():
-            for address in each.addresses:
-                monkeypatch.setenv(address, f"http://127.0.0.1:{server.server_port}/{address}")
-            for key in each.keys:
-                monkeypatch.setenv(key, "real")
-        yield Provider.hits
-        server.shutdown()
+    for each in OTHERS.values():
+        for address in each.addresses:
+            monkeypatch.setenv(address, f"{elsewhere.url}/{address}")
+        for key in each.keys:
+            monkeypatch.setenv(key, "real")
+    return elsewhere.hits
 
 
 def prepare(pytester: pytest.Pytester) -> None:

@@ -10,6 +10,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from passhat.pytest_plugin._patches import Patches
+
 COVERED, JUDGE = "covered", "judge"
 _MARK = "passhat_whose"
 _HERE = threading.local()  # the mark of a thread that is no object of threading's own
@@ -48,14 +50,18 @@ class Births:
 
     def __init__(self, whose: Callable[[], str]) -> None:
         self._whose = whose
-        self._original: Any = None
-        self._ours: Any = None
-        self._original_for_tasks: Any = None
-        self._ours_for_tasks: Any = None
+        self._patches = Patches()
 
     def install(self) -> None:
         """Mark them from now on."""
-        self._install_for_tasks()
+        self._patches.make(threading.Thread, "start", self._start())
+        self._patches.make(asyncio.BaseEventLoop, "create_task", self._create_task())
+
+    def remove(self) -> None:
+        """Mark none any more."""
+        self._patches.undo()
+
+    def _start(self) -> Any:
         original, whose = threading.Thread.start, self._whose
 
         @functools.wraps(original)
@@ -64,10 +70,9 @@ class Births:
                 setattr(thread, _MARK, mark)
             original(thread)
 
-        self._original, self._ours = original, start
-        setattr(threading.Thread, "start", start)  # noqa: B010 - a method that is replaced
+        return start
 
-    def _install_for_tasks(self) -> None:
+    def _create_task(self) -> Any:
         original, whose = asyncio.BaseEventLoop.create_task, self._whose
 
         @functools.wraps(original)
@@ -77,12 +82,4 @@ class Births:
                 _TASKS[task] = mark
             return task
 
-        self._original_for_tasks, self._ours_for_tasks = original, create_task
-        setattr(asyncio.BaseEventLoop, "create_task", create_task)  # noqa: B010 - a method that is replaced
-
-    def remove(self) -> None:
-        """Put back what was there, unless somebody else has replaced it since."""
-        if asyncio.BaseEventLoop.create_task is self._ours_for_tasks:
-            setattr(asyncio.BaseEventLoop, "create_task", self._original_for_tasks)  # noqa: B010
-        if threading.Thread.start is self._ours:
-            setattr(threading.Thread, "start", self._original)  # noqa: B010
+        return create_task

@@ -8,9 +8,7 @@ import subprocess
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from passhat.gateway import KNOWN
-from passhat.pytest_plugin._environment import put
-from passhat.pytest_plugin._stand_ins import LED
+from passhat.pytest_plugin._patches import Patches
 
 _ENV = 10  # arguments of Popen before ``env``
 
@@ -20,8 +18,7 @@ class Children:
 
     def __init__(self, instead: Callable[[Mapping[str, str]], Mapping[str, str]]) -> None:
         self._instead = instead
-        self._original: Any = None
-        self._patched: Any = None
+        self._patches = Patches()
 
     def install(self) -> None:
         """Give it from now on."""
@@ -35,13 +32,11 @@ class Children:
                 named["env"] = self._environment(named.get("env"))
             original(process, *args, **named)
 
-        self._original, self._patched = original, start
-        setattr(subprocess.Popen, "__init__", start)  # noqa: B010 - a method that is replaced
+        self._patches.make(subprocess.Popen, "__init__", start)
 
     def remove(self) -> None:
-        """Put back what was there, unless somebody else has replaced it since."""
-        if subprocess.Popen.__init__ is self._patched:
-            setattr(subprocess.Popen, "__init__", self._original)  # noqa: B010
+        """Give it no longer."""
+        self._patches.undo()
 
     def _environment(self, env: Any) -> Any:
         """The very object where nothing is to be changed in it, so that whoever looks at the call finds their own."""
@@ -53,24 +48,3 @@ class Children:
             return env  # no environment: Popen says so
         made = self._instead(text)
         return env if made == text else made
-
-
-def led(environ: Mapping[str, str], host: Mapping[str, str], leading: Mapping[str, str | None]) -> dict[str, str]:
-    """An environment with the variables that lead clients, where it holds the host's own of any of them.
-
-    As a copy of the host's does that was made when a module was imported. What isn't the host's stays, and so does a
-    provider without keys.
-    """
-    made = dict(environ)
-    if not any(holds(made, host, {*KNOWN[name].addresses, *KNOWN[name].keys}) for name in LED):
-        return made
-    keyless = {key for name in LED if not {*KNOWN[name].keys} & {*made} for key in KNOWN[name].keys}
-    for variable, value in leading.items():
-        if variable not in keyless and made.get(variable) in (None, host.get(variable)):
-            put(made, variable, value)
-    return made
-
-
-def holds(environ: Mapping[str, str], values: Mapping[str, str], names: set[str]) -> bool:
-    """Whether any of these variables has one of these values there."""
-    return any(environ.get(name) and environ[name] == values.get(name) for name in names)

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import MutableMapping
 from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
 import pytest
 
 from passhat.pytest_plugin._keys import ENVIRONMENT, GATEWAY, HOST
-from passhat.trial import ModelAccess, client_variables, led_to
+from passhat.trial import ModelAccess, client_variables, led_to, put_variable
 
 if TYPE_CHECKING:
     from passhat.gateway import Gateway
@@ -47,17 +46,9 @@ def collected(config: pytest.Config) -> None:
         now = os.environ.get(name)
         if name in ours and now == ours[name]:
             continue
-        put(host, name, now)
+        put_variable(host, name, now)
         if name in ours:
-            put(os.environ, name, ours[name])
-
-
-def put(environ: MutableMapping[str, str], name: str, value: str | None) -> None:
-    """Set a variable, or unset it."""
-    if value is None:
-        environ.pop(name, None)
-    else:
-        environ[name] = value
+            put_variable(os.environ, name, ours[name])
 
 
 def for_subprocess(config: pytest.Config, access: ModelAccess) -> dict[str, str]:

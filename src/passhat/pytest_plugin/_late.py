@@ -10,6 +10,7 @@ from contextlib import AbstractContextManager
 from typing import Any
 
 from passhat.pytest_plugin._births import marked
+from passhat.pytest_plugin._patches import Patches
 
 Looking = Callable[[], AbstractContextManager[None]]
 
@@ -20,7 +21,7 @@ class Late:
     def __init__(self, whose: Callable[[], str], looking: Looking) -> None:
         self._whose = whose
         self._looking = looking
-        self._patched: list[tuple[Any, str, Any, Any]] = []
+        self._patches = Patches()
 
     def install(self) -> None:
         """Mark them from now on."""
@@ -28,17 +29,12 @@ class Late:
         self._patch(atexit, "register", self._register)
 
     def remove(self) -> None:
-        """Put back what was there, unless somebody else has replaced it since."""
-        for owner, name, original, ours in self._patched:
-            if getattr(owner, name) is ours:
-                setattr(owner, name, original)
-        self._patched.clear()
+        """Mark none any more."""
+        self._patches.undo()
 
     def _patch(self, owner: Any, name: str, around: Callable[..., Any]) -> None:
         original = getattr(owner, name)
-        ours = functools.wraps(original)(functools.partial(around, original))
-        self._patched.append((owner, name, original, ours))
-        setattr(owner, name, ours)
+        self._patches.make(owner, name, functools.wraps(original)(functools.partial(around, original)))
 
     def _thread(self, original: Any, function: Any, *args: Any) -> Any:
         mark = self._whose()

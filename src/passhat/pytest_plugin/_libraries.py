@@ -12,6 +12,8 @@ from collections.abc import Callable, Iterator
 from typing import Any, Protocol
 from urllib.parse import urlsplit
 
+from passhat.pytest_plugin._patches import Patches
+
 _PORTS = {"http": 80, "https": 443}
 _OURS = "passhat_looks"  # on a method of ours: the one below it
 _LATER = "passhat_later"  # in a request's extensions: it is to be looked at when it is sent
@@ -33,7 +35,7 @@ class Libraries:
 
     def __init__(self, looks: Looks) -> None:
         self._looks = looks
-        self._patched: list[tuple[type, str, Any, Any]] = []
+        self._patches = Patches()
 
     def install(self) -> None:
         """Look at requests from now on."""
@@ -43,13 +45,10 @@ class Libraries:
         sys.meta_path.insert(0, self)  # asked for a name that isn't loaded, and for no other
 
     def remove(self) -> None:
-        """Put back what was there, unless somebody else has replaced it since."""
+        """Look no longer."""
         if self in sys.meta_path:
             sys.meta_path.remove(self)
-        for owner, name, original, ours in reversed(self._patched):
-            if getattr(owner, name) is ours:
-                setattr(owner, name, original)
-        self._patched.clear()
+        self._patches.undo()
 
     def find_spec(self, name: str, path: Any = None, target: Any = None) -> Any:
         """What the other finders say of a module; a library of ours is patched as soon as it is loaded."""
@@ -67,8 +66,7 @@ class Libraries:
 
     def _patch(self, name: str, module: Any) -> None:
         for owner, method, ours in _LIBRARIES[name](module, self._looks):
-            self._patched.append((owner, method, getattr(owner, method), ours))
-            setattr(owner, method, ours)
+            self._patches.make(owner, method, ours)
 
 
 class _Loader:

@@ -7,10 +7,10 @@ import os
 import pytest
 
 from passhat.pytest_plugin._asking import may_spend
-from passhat.pytest_plugin._environment import gateway_of, host_environment, put
+from passhat.pytest_plugin._environment import gateway_of, host_environment
 from passhat.pytest_plugin._keys import ENVIRONMENT
 from passhat.pytest_plugin._routing import routing_of
-from passhat.trial import ModelAccess, client_variables
+from passhat.trial import ModelAccess, client_variables, put_variable
 
 
 class Variables:
@@ -43,7 +43,7 @@ class Variables:
             before = os.environ.get(name)
             if before == self._host.get(name):
                 self._before[name] = before
-                put(os.environ, name, value)
+                put_variable(os.environ, name, value)
 
     def restore(self) -> None:
         """Put back what was there, also where a fixture that ended since has put a value of ours back."""
@@ -52,5 +52,5 @@ class Variables:
             self._withheld.active = False
         for name, value in self._variables.items():
             if os.environ.get(name) == value and (value is not None or name in self._before):
-                put(os.environ, name, self._before.get(name, self._host.get(name)))
+                put_variable(os.environ, name, self._before.get(name, self._host.get(name)))
         self._before = {}

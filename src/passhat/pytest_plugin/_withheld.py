@@ -14,9 +14,8 @@ import pytest
 
 from passhat.gateway import KNOWN, Gateway
 from passhat.pytest_plugin._asking import spends
-from passhat.pytest_plugin._children import holds, led
-from passhat.pytest_plugin._environment import put
 from passhat.pytest_plugin._stand_ins import LED
+from passhat.trial import put_variable
 
 _OF_LED = frozenset(variable for name in LED for variable in KNOWN[name].addresses + KNOWN[name].keys)
 
@@ -50,12 +49,12 @@ class Withheld:
         What is the host's own there is replaced. The addresses are added where anything of ours is, and so not to an
         environment that somebody cleared.
         """
-        made = led(environ, self._host, leading)
+        made = _led(environ, self._host, leading)
         if not self.active:
             return made
         made |= {name: value for name, value in self.values.items() if made.get(name) == self._host.get(name)}
         ours = {name: value for name, value in leading.items() if value and name in _OF_LED} | self.values
-        return {**self._more, **made} if holds(made, ours, {*ours}) else made
+        return {**self._more, **made} if _holds(made, ours, {*ours}) else made
 
     @contextmanager
     def put(self) -> Iterator[None]:
@@ -88,7 +87,28 @@ class Withheld:
     def _back(self, names: Collection[str]) -> None:
         for name in names:
             if os.environ.get(name) == self.values[name]:
-                put(os.environ, name, self._host.get(name))
+                put_variable(os.environ, name, self._host.get(name))
+
+
+def _led(environ: Mapping[str, str], host: Mapping[str, str], leading: Mapping[str, str | None]) -> dict[str, str]:
+    """An environment with the variables that lead clients, where it holds the host's own of any of them.
+
+    As a copy of the host's does that was made when a module was imported. What isn't the host's stays, and so does a
+    provider without keys.
+    """
+    made = dict(environ)
+    if not any(_holds(made, host, {*KNOWN[name].addresses, *KNOWN[name].keys}) for name in LED):
+        return made
+    keyless = {key for name in LED if not {*KNOWN[name].keys} & {*made} for key in KNOWN[name].keys}
+    for variable, value in leading.items():
+        if variable not in keyless and made.get(variable) in (None, host.get(variable)):
+            put_variable(made, variable, value)
+    return made
+
+
+def _holds(environ: Mapping[str, str], values: Mapping[str, str], names: set[str]) -> bool:
+    """Whether any of these variables has one of these values there."""
+    return any(environ.get(name) and environ[name] == values.get(name) for name in names)
 
 
 class Withholding:

@@ -7,7 +7,7 @@ from passhat.trial._current import recorder_here, tool
 from passhat.trial._environment import open_environment
 from passhat.trial._finished import FinishedTrial
 from passhat.trial._judge import JudgeModel
-from passhat.trial._led import client_variables, led_to
+from passhat.trial._led import client_variables, led_to, put_variable
 from passhat.trial._live import CLEARED, ModelAccess, Trial, TrialCancelled
 from passhat.trial._recorder import Recorder, ToolInProgress
 from passhat.trial._services import ServiceAddress, service_variables
@@ -29,6 +29,7 @@ __all__ = [
     "copy_tree",
     "led_to",
     "open_environment",
+    "put_variable",
     "recorder_here",
     "service_variables",
     "tool",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, MutableMapping
 from contextlib import contextmanager
 
 from passhat.trial._live import CLEARED, ModelAccess
@@ -29,9 +29,14 @@ def led_to(access: ModelAccess) -> Iterator[None]:
         _put(before)
 
 
-def _put(variables: dict[str, str | None]) -> None:
+def _put(variables: Mapping[str, str | None]) -> None:
     for name, value in variables.items():
-        if value is None:
-            os.environ.pop(name, None)
-        else:
-            os.environ[name] = value
+        put_variable(os.environ, name, value)
+
+
+def put_variable(environ: MutableMapping[str, str], name: str, value: str | None) -> None:
+    """Set a variable, or unset it."""
+    if value is None:
+        environ.pop(name, None)
+    else:
+        environ[name] = value
