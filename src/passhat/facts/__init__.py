@@ -65,7 +65,7 @@ from passhat.facts._tasks import Task, TaskError
 from passhat.facts._transcript import ToolUse, Transcript, Turn
 from passhat.facts._trials import Attempt, ErrorInfo, TrialKey, TrialRecord
 from passhat.facts._usage import Usage
-from passhat.facts._wording import count, hidden, named, plural, shortened
+from passhat.facts._wording import count, hidden, moment, named, plural, shortened
 
 __all__ = [
     "CHANGED_SINCE",
@@ -140,6 +140,7 @@ __all__ = [
     "interleaved",
     "is_about",
     "message_of",
+    "moment",
     "name_in_text",
     "named",
     "plural",

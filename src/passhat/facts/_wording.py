@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import unicodedata
 from collections.abc import Iterable
 
@@ -57,3 +58,12 @@ def shortened(text: str, longest: int) -> str:
     'ref…'
     """
     return text if len(text) <= longest else text[: longest - 1] + "…"
+
+
+def moment(nanoseconds: int) -> str:
+    """A time, given in nanoseconds since the epoch, for people: in UTC, to the second.
+
+    >>> moment(1_500_000_000)
+    '1970-01-01 00:00:01Z'
+    """
+    return f"{datetime.datetime.fromtimestamp(nanoseconds // 10**9, datetime.UTC):%Y-%m-%d %H:%M:%SZ}"

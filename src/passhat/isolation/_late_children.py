@@ -35,7 +35,7 @@ _lock = threading.Lock()
 
 def files_by_name() -> dict[str, str]:
     """The suites' files that this process has loaded, by names that no ``sys.path`` leads to."""
-    modules = [(name, sys.modules.get(name)) for name in list(sys.modules) if name.startswith(_LOADED)]
+    modules = [(name, sys.modules.get(name)) for name in sys.modules.copy() if name.startswith(_LOADED)]
     files = {name: getattr(module, "__file__", None) for name, module in modules}
     return {name: file for name, file in files.items() if isinstance(file, str)}
 

@@ -116,7 +116,7 @@ class Preloader:
     def state(self) -> list[str]:
         """What is wrong with this process as a parent of trials; empty when nothing is."""
         found = hazards(self._baseline)
-        names = list(sys.modules)
+        names = list(sys.modules.copy())
         found += [f"{name} holds the value of {var}" for name, var in sentinel_holders(names, self._sentinels)]
         for name in names:
             file = getattr(sys.modules.get(name), "__file__", None)

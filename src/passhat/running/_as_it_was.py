@@ -9,11 +9,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NoReturn
 
-from passhat.facts import Manifest
+from passhat.facts import Manifest, moment
 from passhat.isolation._importable import Importable
 from passhat.isolation._late import LateImports
 from passhat.isolation._snapshot import ModuleKinds
-from passhat.running._changed_code import began, changed_at, shown, stamp
+from passhat.running._changed_code import began, changed_at, shown
 from passhat.running._errors import ResumeRefused
 from passhat.running._manifest import is_of_project, project_of
 
@@ -65,7 +65,7 @@ class _AsItWas(LateImports):
         if self._changed(file):
             place = shown(file, self._root)
             what = "changed" if place in self._run.files else "is new to the run"
-            self._reasons[f"file {place} {what} (last written {stamp(changed_at(file))})"] = None
+            self._reasons[f"file {place} {what} (last written {moment(changed_at(file))})"] = None
             raise ImportError(f"{name} isn't imported: {file} {what}", name=name, path=file)
 
     def _changed(self, file: str) -> bool:

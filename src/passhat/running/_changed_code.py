@@ -10,9 +10,21 @@ from importlib.machinery import EXTENSION_SUFFIXES
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from passhat.facts import CHANGED_SINCE, ErrorInfo, Grade, Manifest, Role, count, gone_files, refused_files, shortened
+from passhat.facts import (
+    CHANGED_SINCE,
+    ErrorInfo,
+    Grade,
+    Manifest,
+    Role,
+    count,
+    gone_files,
+    moment,
+    refused_files,
+    shortened,
+)
 from passhat.isolation._snapshot import ModuleKinds
 from passhat.running._manifest import project_files, project_of
+from passhat.running._spans import TICK
 
 if TYPE_CHECKING:
     from passhat.running._executor import Executor
@@ -20,7 +32,6 @@ if TYPE_CHECKING:
     from passhat.running._spans import Span, Spans
 
 _MOST = 12  # files that a regrade's record names for one trial
-_TICK = 20_000_000  # nanoseconds by which a file system's clock, and the run's stamp in milliseconds, may be behind
 
 
 def began(manifest: Manifest) -> int:
@@ -34,10 +45,10 @@ def began(manifest: Manifest) -> int:
     0
     """
     try:
-        moment = datetime.datetime.fromisoformat(manifest.started)
+        started = datetime.datetime.fromisoformat(manifest.started)
     except ValueError:
         return 0
-    return round(moment.timestamp() * 1000) * 1_000_000 - _TICK
+    return round(started.timestamp() * 1000) * 1_000_000 - TICK
 
 
 def written_since(since: int, setup: Setup, old: Manifest, executor: Executor) -> dict[str, str]:
@@ -58,7 +69,7 @@ def written_since(since: int, setup: Setup, old: Manifest, executor: Executor) -
         name = shown(file, root)
         new = whole and name in now and name not in old.files
         if name not in same and (new or name in old.files or changed_at(file) >= since):
-            found[name] = stamp(changed_at(file))
+            found[name] = moment(changed_at(file))
     return found
 
 
@@ -75,7 +86,7 @@ class ChangedCode:
         now = project_files(self._root, setup.suite.file, executor.imported)
         for name in now.keys() & manifest.files.keys():
             if now[name] != manifest.files[name]:
-                self.files[name] = stamp(changed_at(self._root / name))
+                self.files[name] = moment(changed_at(self._root / name))
         self._first = dict(self.files)
 
     def see(self, late: Iterable[str]) -> tuple[str, ...]:
@@ -83,7 +94,7 @@ class ChangedCode:
         found = dict(self._first)
         for file in late:
             if self._since and (at := changed_at(file)) >= self._since:
-                found[shown(file, self._root)] = stamp(at)
+                found[shown(file, self._root)] = moment(at)
         self.files.update(found)
         return tuple(f"{name} ({at})" for name, at in sorted(found.items())[:_MOST])
 
@@ -158,12 +169,3 @@ def changed_at(file: str | Path) -> int:
                 times += [os.lstat(place).st_ctime_ns, os.stat(place).st_ctime_ns]
         place = os.path.dirname(place)
     return max(times)
-
-
-def stamp(nanoseconds: int) -> str:
-    """A time for people, in UTC.
-
-    >>> stamp(1_500_000_000)
-    '1970-01-01 00:00:01Z'
-    """
-    return f"{datetime.datetime.fromtimestamp(nanoseconds // 10**9, datetime.UTC):%Y-%m-%d %H:%M:%SZ}"

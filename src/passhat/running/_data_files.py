@@ -16,11 +16,12 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from passhat.facts import named
 from passhat.running._errors import RunError
+from passhat.running._spans import TICK
 
 if TYPE_CHECKING:
     from passhat.suite import Suite
 
-_SLACK = 21_000_000  # nanoseconds by which `began` may be too early
+_SLACK = TICK + 1_000_000  # nanoseconds by which `began`, which counts milliseconds, may be too early
 _SHOWN = 3  # paths that are named of a directory
 
 

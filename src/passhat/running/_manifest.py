@@ -155,7 +155,7 @@ def is_of_project(path: Path, root: Path) -> bool:
 
 
 def _imported_here() -> dict[Path, str | None]:
-    files = [getattr(module, "__file__", None) for module in list(sys.modules.values())]
+    files = [getattr(module, "__file__", None) for module in sys.modules.copy().values()]
     return {Path(name): None for name in files if isinstance(name, str) and name.endswith(".py")}
 
 

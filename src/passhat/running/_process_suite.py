@@ -31,7 +31,7 @@ def address_of(suite: Suite) -> SuiteAddress:
 def _bound_in(suite: Suite) -> Path | None:
     """The file of a loaded module that has the suite at its top; its own file if there is a choice."""
     files = []
-    for module in list(sys.modules.values()):
+    for module in sys.modules.copy().values():
         if not isinstance(module, ModuleType):
             continue
         names = vars(module)

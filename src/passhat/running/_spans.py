@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-_TICK = 20_000_000  # nanoseconds by which a file system's clock may be behind
+TICK = 20_000_000  # nanoseconds by which a file system's clock may be behind
 
 
 class Span:
@@ -27,7 +27,7 @@ class Span:
 
     def has(self, at: int) -> bool:
         """Whether a stamp may be of this time."""
-        return self.began - _TICK <= at and (self.ended is None or at <= self.ended)
+        return self.began - TICK <= at and (self.ended is None or at <= self.ended)
 
 
 class Spans:
@@ -47,7 +47,7 @@ class Spans:
         span.end()
         span.forgotten = True
         first = min((each.began for each in self._spans if not each.forgotten), default=time.time_ns())
-        self._spans = [each for each in self._spans if (each.ended or first) >= first - _TICK]
+        self._spans = [each for each in self._spans if (each.ended or first) >= first - TICK]
 
     @contextmanager
     def during(self, owner: Any) -> Iterator[None]:

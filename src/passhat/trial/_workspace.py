@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import datetime
 import os
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from passhat.facts import PasshatError
+from passhat.facts import PasshatError, moment
 from passhat.isolation import copy_file
 
 _LEFT_OUT = {
@@ -106,10 +105,10 @@ def check_unchanged(source: Path, since: int) -> None:
     for place in (*links, *inside):
         changed = place.lstat().st_ctime_ns
         if changed > since:
-            at = f"{datetime.datetime.fromtimestamp(changed // 10**9, datetime.UTC):%Y-%m-%d %H:%M:%SZ}"
             raise WorkspaceError(
-                f"the template was changed while the run went on ({place}, {at}), so this trial would start from "
-                "another state than those before. Restore it, and run again; with --confine no trial can write there"
+                f"the template was changed while the run went on ({place}, {moment(changed)}), so this trial would "
+                "start from another state than those before. Restore it, and run again; with --confine no trial can "
+                "write there"
             )
 
 
