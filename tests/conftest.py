@@ -125,6 +125,7 @@ def called_here(
             changed.chdir(folder)
             # a suite that a test writes anew within a second, as long as before, would stay the old one
             changed.setattr(sys, "dont_write_bytecode", True)
+            changed.setenv("PYTHONDONTWRITEBYTECODE", "1")  # and so in processes
             with pytest.raises(SystemExit) as left:
                 main(arguments)
         return subprocess.CompletedProcess(arguments, left.value.code, *capfd.readouterr())  # type: ignore[arg-type]
