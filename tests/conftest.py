@@ -22,6 +22,7 @@ for _variable in [name for name in os.environ if name.startswith(_PROVIDERS)]:
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # so a shell starts what it runs in the background
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
+_OF_LIBRARIES = ("KMP_", "TIKTOKEN_")  # scikit-learn and litellm set these once, when they are loaded
 _OF_PYTEST = os.environ.encodekey("PYTEST_CURRENT_TEST")
 
 
@@ -66,8 +67,8 @@ def _restore(before: Shared, now: Shared) -> None:
     left = []
     for name in {name for name, _ in before.variables.items() ^ now.variables.items()}:
         variable = os.environ.decodekey(name)
-        if variable.startswith("KMP_"):
-            continue  # scikit-learn sets these when it is loaded, for the life of the process
+        if variable.startswith(_OF_LIBRARIES):
+            continue
         left.append(f"the variable {variable}")
         if name in before.variables:
             os.environ[variable] = os.environ.decodevalue(before.variables[name])
