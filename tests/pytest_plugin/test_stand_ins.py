@@ -12,7 +12,6 @@ from typing import ClassVar
 import pytest
 
 from passhat.facts import ModelCall
-from passhat.pytest_plugin._stand_ins import on_loopback
 
 TESTS = """
 import os
@@ -167,11 +166,3 @@ def test_plain():
     pytester.makepyfile(text_of("before", body))
     pytester.runpytest("-p", "no:xdist").assert_outcomes(passed=2)
     assert (os.environ["OPENAI_BASE_URL"], os.environ["OPENAI_API_KEY"]) == before
-
-
-@pytest.mark.parametrize(
-    ("host", "here"),
-    [("127.0.0.2", True), ("localhost", True), ("api.localhost", True), ("::1", True), ("", False), ("0.0.0.0", False)],
-)
-def test_a_host_is_on_loopback_by_what_it_says(host: str, here: bool) -> None:
-    assert on_loopback(host) is here

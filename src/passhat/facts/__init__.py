@@ -31,6 +31,7 @@ from passhat.facts._grades import (
     refused_files,
 )
 from passhat.facts._groups import grouped, interleaved
+from passhat.facts._hosts import on_loopback
 from passhat.facts._json import NotJSON, as_json, canonical_json, digest
 from passhat.facts._judged import Judged, JudgeSample
 from passhat.facts._labels import (
@@ -143,6 +144,7 @@ __all__ = [
     "moment",
     "name_in_text",
     "named",
+    "on_loopback",
     "plural",
     "refused_files",
     "shortened",

@@ -7,6 +7,7 @@ from urllib.parse import urlsplit
 
 import msgspec
 
+from passhat.facts import on_loopback
 from passhat.gateway._errors import UpstreamError
 from passhat.gateway._providers import PROVIDERS
 
@@ -46,7 +47,7 @@ class Upstream(msgspec.Struct, frozen=True):
     @property
     def local(self) -> bool:
         """Whether it is on this machine, where no proxy may come between."""
-        return urlsplit(self.base_url).hostname in ("127.0.0.1", "localhost", "::1")
+        return on_loopback(urlsplit(self.base_url).hostname or "")
 
     def url(self, path: str, query: str) -> str:
         """The address for a path without ``/v1``."""

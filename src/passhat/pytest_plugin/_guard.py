@@ -11,12 +11,13 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, Protocol
 
+from passhat.facts import on_loopback
 from passhat.gateway import KNOWN, in_gateway
 from passhat.pytest_plugin._births import Births
 from passhat.pytest_plugin._children import Children
 from passhat.pytest_plugin._late import Late
 from passhat.pytest_plugin._libraries import Libraries, place_of
-from passhat.pytest_plugin._stand_ins import LED, addresses, on_loopback
+from passhat.pytest_plugin._stand_ins import LED, addresses
 
 ASTRAY = (
     "a request to {host} went past the gateway and was stopped, since nothing there counts or bounds it: its client "

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ipaddress
 import os
 from collections.abc import Callable, Iterator, Mapping
 
@@ -10,20 +9,6 @@ from passhat.gateway import PROVIDERS
 
 LED = ("openai", "anthropic")
 """The providers whose clients read the variables that are set."""
-
-
-def on_loopback(host: str) -> bool:
-    """Whether a host is this machine, by a name or address that is never another.
-
-    >>> on_loopback("127.0.0.1"), on_loopback("localhost"), on_loopback("::1"), on_loopback("mock.test")
-    (True, True, True, False)
-    """
-    if host == "localhost" or host.endswith(".localhost"):
-        return True
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False
 
 
 def addresses() -> Iterator[tuple[str, str]]:

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import contextlib
-import ipaddress
 import json
 from collections.abc import Callable
 from typing import Any
 from urllib.parse import urlsplit
 
-from passhat.facts import Grade
+from passhat.facts import Grade, on_loopback
 from passhat.graders._check import Check
 from passhat.graders._compare import checked_tolerance, differences, few, short
 from passhat.graders._expected import WHOLE, checked, expected_of
@@ -87,9 +85,5 @@ def http(
 
 def _loopback(url: str) -> None:
     parts = urlsplit(url if isinstance(url, str) else "")
-    host = parts.hostname or ""
-    good = host == "localhost"
-    with contextlib.suppress(ValueError):  # a name, no address
-        good = good or ipaddress.ip_address(host).is_loopback
-    if parts.scheme not in ("http", "https") or not good:
+    if parts.scheme not in ("http", "https") or not on_loopback(parts.hostname or ""):
         raise GraderSetup(f"outcome.http: {url!r} is no http address on this machine; grading uses no network")
