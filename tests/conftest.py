@@ -99,9 +99,11 @@ def pytester(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> pyte
     which takes most of the time of a small session, makes two of one class, and isn't possible with numpy.
     """
 
-    def is_elsewhere(name: str) -> bool:
+    here = f"{pytester.path}{os.sep}"
+
+    def is_elsewhere(name: str) -> bool:  # asked of thousands of modules, twice a session: of texts, not paths
         file = getattr(sys.modules[name], "__file__", None)
-        return file is not None and pytester.path not in Path(file).parents
+        return file is not None and not file.startswith(here)
 
     def snapshot() -> SysModulesSnapshot:
         return SysModulesSnapshot(preserve=is_elsewhere)
