@@ -128,6 +128,7 @@ def test_a_failing_test_shows_the_transcript_with_the_request_as_sent(agent: pyt
     result.assert_outcomes(failed=1)
     result.stdout.fnmatch_lines(
         [
+            "faux = <faux: 2 requests, 1 reply left>",
             "*- transcript -*",
             "*user",
             "*refund A1",

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 import pytest
 
-from passhat.facts import ModelCall, ModelSource, NotJSON, Transcript, as_json, derive_seed
+from passhat.facts import ModelCall, ModelSource, NotJSON, Transcript, as_json, count, derive_seed
 from passhat.pytest_plugin._asking import mark_of, mode_of
 from passhat.pytest_plugin._environment import for_subprocess, gateway_of, host_environment
 from passhat.pytest_plugin._keys import ENVIRONMENT, EVIDENCE, FAILED, TRIAL
@@ -36,6 +36,9 @@ class PytestTrial(Trial):
         self.place: Place | None = None  # of the workspace, while the fixture is there
         self.astray = ""  # why a request that went past the gateway was stopped
         self.submitted: tuple[Any, Any, Any] = (None, None, None)
+
+    def __repr__(self) -> str:
+        return f"<trial: {count(self.session.calls, 'request')}>"
 
     def submit(self, output: Any, *, input: Any = None, expected: Any = None) -> None:
         """What the judges of the marker are to look at: ``trial.output``, ``trial.input``, ``trial.task.expected``.
@@ -92,6 +95,10 @@ class PytestTrial(Trial):
 class Faux(PytestTrial):
     """A scripted model, and the trial it answers in."""
 
+    def __repr__(self) -> str:
+        left = f", {count(self.pending, 'reply', 'replies')} left" if self.pending else ""
+        return f"<faux: {count(self.call_count, 'request')}{left}>"
+
     @property
     def _script(self) -> Script:
         script: Script = self.mode
@@ -133,9 +140,9 @@ class Faux(PytestTrial):
         unmet = [call.error or "" for call in calls if call.refused == "script"]
         if not unmet:
             return ""
-        count = "a request" if len(unmet) == 1 else f"{len(unmet)} requests"
+        several = "a request" if len(unmet) == 1 else f"{len(unmet)} requests"
         return (
-            f"the script had no reply for {count}, though the test passed: {unmet[0]} "
+            f"the script had no reply for {several}, though the test passed: {unmet[0]} "
             "If the agent is to meet an error there, script it: fail(400)."
         )
 
