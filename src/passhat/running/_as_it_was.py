@@ -75,7 +75,7 @@ class _AsItWas(LateImports):
                 return hashlib.sha256(Path(file).read_bytes()).hexdigest() != was
             except OSError:
                 return True
-        if self._whole and is_of_project(Path(file), self._root) and file.endswith(".py") and os.path.isfile(file):
+        if self._whole and is_of_project(file, self._root) and file.endswith(".py") and os.path.isfile(file):
             return True
         return self._timed and super()._changed(file)
 
