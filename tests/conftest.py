@@ -63,7 +63,7 @@ def _restore(before: Shared, now: Shared) -> None:
     if now == before:
         return
     sys.path[:] = before.path
-    _forget_modules_of({Path(folder) for folder in set(now.path) - set(before.path) if folder})
+    _forget_modules_of(tuple(f"{Path(folder)}{os.sep}" for folder in set(now.path) - set(before.path) if folder))
     left = []
     for name in {name for name, _ in before.variables.items() ^ now.variables.items()}:
         variable = os.environ.decodekey(name)
@@ -83,11 +83,11 @@ def _restore(before: Shared, now: Shared) -> None:
     assert not left, f"the next test would find changed: {', '.join(left)}"
 
 
-def _forget_modules_of(folders: set[Path]) -> None:
+def _forget_modules_of(folders: tuple[str, ...]) -> None:
     """A suite elsewhere that has modules of the same names would get these."""
     for name, module in sys.modules.copy().items():  # in one step: the collector may import
         file = getattr(module, "__file__", None)
-        if file is not None and not folders.isdisjoint(Path(file).parents):
+        if file is not None and file.startswith(folders):
             del sys.modules[name]
 
 
