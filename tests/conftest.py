@@ -127,7 +127,7 @@ def called_here(
 ) -> Callable[..., subprocess.CompletedProcess[str]]:
     """Call the command line as a user does, in a folder and without keys, but in this process: all is loaded there."""
 
-    def call(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    def call(folder: Path, *arguments: str, **more: str) -> subprocess.CompletedProcess[str]:
         capfd.readouterr()
         with monkeypatch.context() as changed:
             for name in [name for name in os.environ if name.startswith(_PROVIDERS)]:
@@ -137,6 +137,8 @@ def called_here(
             # a suite that a test writes anew within a second, as long as before, would stay the old one
             changed.setattr(sys, "dont_write_bytecode", True)
             changed.setenv("PYTHONDONTWRITEBYTECODE", "1")  # and so in processes
+            for name, value in more.items():
+                changed.setenv(name, value)
             with pytest.raises(SystemExit) as left:
                 main(arguments)
         return subprocess.CompletedProcess(arguments, left.value.code, *capfd.readouterr())  # type: ignore[arg-type]

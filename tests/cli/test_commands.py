@@ -52,9 +52,9 @@ def test_a_run_is_reported_on_standard_output_and_its_progress_on_standard_error
     assert rows[0]["transcript"]["events"][0]["reply"]["text"] == "no"
 
 
-def test_the_same_seed_gives_the_same_numbers_at_any_concurrency(passhat: Call) -> None:
+def test_the_same_seed_gives_the_same_numbers_at_any_concurrency(here: Call) -> None:
     reports = [
-        report_of(passhat("run", "evals", "--seed", "3", "--json", "-q", "--concurrency", str(workers)))
+        report_of(here("run", "evals", "--seed", "3", "--json", "-q", "--concurrency", str(workers)))
         for workers in (1, 4)
     ]
     rows = [[(row["task"], row["n"], row["c"]) for row in report["by_task"]] for report in reports]  # type: ignore[attr-defined]
@@ -62,8 +62,8 @@ def test_the_same_seed_gives_the_same_numbers_at_any_concurrency(passhat: Call) 
     assert [row[1] for row in rows[0]] == [4, 4, 4]
 
 
-def test_a_gate_decides_the_exit_code(passhat: Call, here: Call) -> None:
-    done = passhat("run", "evals", "--isolation", "inline", "--task", "always", "--trials", "20", "-q", "--seed", "1")
+def test_a_gate_decides_the_exit_code(here: Call) -> None:
+    done = here("run", "evals", "--isolation", "inline", "--task", "always", "--trials", "20", "-q", "--seed", "1")
     assert done.returncode == 0, done.stdout + done.stderr
     met = here("report", "last", "--gate", "pass@1 >= 0.8")
     assert met.returncode == 0
@@ -75,12 +75,12 @@ def test_a_gate_decides_the_exit_code(passhat: Call, here: Call) -> None:
     assert undecided.returncode == 4
 
 
-def test_a_dry_run_says_what_it_would_take_and_runs_nothing(passhat: Call, folder: Path) -> None:
-    done = passhat("run", "evals", "--dry-run")
+def test_a_dry_run_says_what_it_would_take_and_runs_nothing(here: Call, folder: Path) -> None:
+    done = here("run", "evals", "--dry-run")
     assert done.returncode == 0, done.stderr
     assert "12 trials of 3 tasks" in done.stdout
     assert not (folder / ".passhat").exists()
-    assert json.loads(passhat("run", "evals", "--dry-run", "--json").stdout)["words"]["trials"] == 12
+    assert json.loads(here("run", "evals", "--dry-run", "--json").stdout)["words"]["trials"] == 12
 
 
 @pytest.mark.parametrize(
@@ -145,8 +145,8 @@ def test_a_table_with_a_bad_value_names_file_and_line(here: Call, folder: Path) 
     assert "maybe" in done.stderr
 
 
-def test_markdown_html_and_junit_are_written_where_asked(passhat: Call, here: Call, folder: Path) -> None:
-    done = passhat(
+def test_markdown_html_and_junit_are_written_where_asked(here: Call, folder: Path) -> None:
+    done = here(
         "run", "evals", "-q", "--seed", "1", "--markdown", "--html", "out/report.html", "--junit", "out/report.xml"
     )
     assert done.returncode == 0, done.stderr

@@ -17,7 +17,7 @@ suite = Suite("goes", tasks=[Task("a")], agent=lambda trial: trial.input, grader
 """
 
 
-def test_moves_nothing_that_was_asked_for(passhat: Call, folder: Path) -> None:
+def test_moves_nothing_that_was_asked_for(passhat: Call, here: Call, folder: Path) -> None:
     elsewhere = folder / "elsewhere"
     elsewhere.mkdir()
     (folder / "eval_goes.py").write_text(GOES.format(elsewhere=str(elsewhere)))
@@ -27,6 +27,6 @@ def test_moves_nothing_that_was_asked_for(passhat: Call, folder: Path) -> None:
     runs = sorted((folder / "kept" / "runs").iterdir())
     assert f"recorded in {runs[0]}" in done.stderr, "from where it went, only the whole path leads there"
     assert (folder / "page.html").is_file()
-    assert passhat("regrade", runs[0].name, "--root", "kept", "-q").returncode == 0
-    assert "1 run" in passhat("history", "eval_goes.py", "--root", "kept").stdout
+    assert here("regrade", runs[0].name, "--root", "kept", "-q").returncode == 0
+    assert "1 run" in here("history", "eval_goes.py", "--root", "kept").stdout
     assert list(elsewhere.iterdir()) == []

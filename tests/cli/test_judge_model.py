@@ -58,10 +58,10 @@ def provider() -> Iterator[Judge]:
 
 
 def test_a_judge_is_named_and_what_its_outage_left_open_is_judged_by_resume(
-    folder: Path, passhat: Call, provider: Judge
+    folder: Path, passhat: Call, here: Call, provider: Judge
 ) -> None:
     (folder / "evals" / "eval_kind.py").write_text(SUITE)
-    refused = passhat("run", *INLINE)
+    refused = here("run", *INLINE)
     assert refused.returncode == 2
     assert "'polite' is a judge, and no model is named to judge: give --judge-model" in refused.stderr
     assert not (folder / "evals" / "ran.txt").exists()
@@ -75,7 +75,7 @@ def test_a_judge_is_named_and_what_its_outage_left_open_is_judged_by_resume(
     assert len((folder / "evals" / "ran.txt").read_text().split()) == 4
 
     provider.broken = False
-    resumed = passhat("resume", "last", "--json", **provider.host)
+    resumed = here("resume", "last", "--json", **provider.host)
     report = json.loads(resumed.stdout)
     assert (report["trials"]["counted"], report["pass_at"][0]["estimate"]) == (4, 0.5), resumed.stderr
     assert report["judging"]["judges"][0]["verdicts"] == {"pass": 2}

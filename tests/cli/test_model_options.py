@@ -29,22 +29,22 @@ Call = Callable[..., subprocess.CompletedProcess[str]]
     ],
 )
 def test_what_names_no_model_ends_with_2_before_anything_runs(
-    passhat: Call, folder: Path, arguments: list[str], environ: dict[str, str], words: str
+    here: Call, folder: Path, arguments: list[str], environ: dict[str, str], words: str
 ) -> None:
-    done = passhat("run", "evals", "--isolation", "inline", *arguments, **environ)
+    done = here("run", "evals", "--isolation", "inline", *arguments, **environ)
     assert done.returncode == 2, done.stdout
     assert words in done.stderr
     assert not (folder / ".passhat").exists()
 
 
-def test_a_suite_that_cannot_be_answered_stops_the_others_before_they_spend(passhat: Call, folder: Path) -> None:
+def test_a_suite_that_cannot_be_answered_stops_the_others_before_they_spend(here: Call, folder: Path) -> None:
     text = (folder / "evals" / "eval_words.py").read_text()
     other = text.replace('"words"', '"other"').replace("simulation=policy", "model='anthropic/own'")
     (folder / "evals" / "eval_zother.py").write_text(other)
-    done = passhat("run", "evals", "--isolation", "inline")
+    done = here("run", "evals", "--isolation", "inline")
     assert (done.returncode, "anthropic needs a key" in done.stderr) == (2, True)
     assert not (folder / ".passhat").exists()
-    named = passhat("run", "evals", "--dry-run", "--model", "openai/asked", OPENAI_API_KEY="k", ANTHROPIC_API_KEY="k")
+    named = here("run", "evals", "--dry-run", "--model", "openai/asked", OPENAI_API_KEY="k", ANTHROPIC_API_KEY="k")
     assert named.returncode == 0, named.stderr
     assert "openai/asked" in named.stdout
     assert "anthropic/own" in named.stdout

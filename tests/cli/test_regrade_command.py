@@ -18,7 +18,7 @@ def test_a_changed_grader_flips_verdicts_and_the_report_by_them_says_so(
     before = json.loads(ran.stdout)
     suite = folder / "evals" / "eval_words.py"
     suite.write_text(suite.read_text().replace('trial.output == "yes"', 'trial.output == "no"'))
-    done = passhat("regrade", "last", "-q", "--json")
+    done = here("regrade", "last", "-q", "--json")
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout)
     assert (found["judged"], len(found["flips"])) == (12, 12)
@@ -30,26 +30,24 @@ def test_a_changed_grader_flips_verdicts_and_the_report_by_them_says_so(
     rates = [report["pass_at"][0]["estimate"] for report in (before, again)]
     assert sum(rates) == 1
     assert json.loads(here("report", "last", "--json").stdout)["pass_at"] == before["pass_at"]
-    text = passhat("regrade", "last", "evals/eval_words.py", "--grader", "says_yes").stdout
+    text = here("regrade", "last", "evals/eval_words.py", "--grader", "says_yes").stdout
     assert "fail → pass" in text
     assert "then: fail, said no" in text
 
 
-def test_what_can_not_be_judged_again_leaves_with_3_and_wrong_use_with_2(
-    passhat: Call, here: Call, folder: Path
-) -> None:
-    assert passhat("run", "evals", "-q", "--isolation", "inline").returncode in (0, 3, 4)
+def test_what_can_not_be_judged_again_leaves_with_3_and_wrong_use_with_2(here: Call, folder: Path) -> None:
+    assert here("run", "evals", "-q", "--isolation", "inline").returncode in (0, 3, 4)
     suite = folder / "evals" / "eval_words.py"
     text = suite.read_text()
     suite.write_text(text.replace('input="never"', 'input="nevermore"'))
-    done = passhat("regrade", "-q")
+    done = here("regrade", "-q")
     assert done.returncode == 3, done.stderr
     assert "what the task asks has changed" in " ".join(done.stdout.split())
-    wrong = passhat("regrade", "-q", "--grader", "nobody")
+    wrong = here("regrade", "-q", "--grader", "nobody")
     assert wrong.returncode == 2
     assert "grader 'nobody': the suite has 'says_yes'" in wrong.stderr
     suite.unlink()
-    gone = passhat("regrade", "-q")
+    gone = here("regrade", "-q")
     assert gone.returncode == 2
     assert "isn't there any more" in gone.stderr
     assert "name its file after the run (PATH)" in gone.stderr

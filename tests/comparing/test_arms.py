@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
-import sys
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -16,6 +16,7 @@ from passhat.facts import Grade, Task
 from passhat.suite import Suite
 from passhat.summary import ExitCode, summarize
 
+Call = Callable[..., subprocess.CompletedProcess[str]]
 SUITE = """
 from passhat import Grade, Suite, Task
 
@@ -72,34 +73,33 @@ def test_arms_of_one_run_are_called_by_their_names(run: passhat.Run) -> None:
     assert (found.candidates[0].ties, found.candidates[0].pairs) == (5, 5)
 
 
-def call(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    environ = {name: value for name, value in os.environ.items() if not name.startswith(("OPENAI_", "PASSHAT_"))}
-    return subprocess.run(
-        [sys.executable, "-m", "passhat", *arguments], cwd=folder, env=environ, capture_output=True, text=True
-    )
+@pytest.fixture
+def call(tmp_path: Path, called_here: Call) -> Call:
+    """Call the command line in the test's folder."""
+    return partial(called_here, tmp_path)
 
 
-def test_the_command_line_runs_arms_and_compares_them(tmp_path: Path) -> None:
+def test_the_command_line_runs_arms_and_compares_them(tmp_path: Path, call: Call) -> None:
     (tmp_path / "eval_arms.py").write_text(SUITE)
-    ran = call(tmp_path, "run", "eval_arms.py", "-q")
+    ran = call("run", "eval_arms.py", "-q")
     assert ran.returncode == ExitCode.FINE
     assert "Arms  beside current" in ran.stdout
     assert "broken against current: worse" in ran.stdout
     assert "passhat compare 2" in ran.stdout.partition("\nNext\n")[2]
     assert "left out: 'broken' (60 trials)" in " ".join(ran.stdout.split())
-    done = call(tmp_path, "compare", "last")
+    done = call("compare", "last")
     assert done.returncode == ExitCode.GATE_NOT_MET, done.stderr
     assert "broken against current: worse" in done.stdout
-    data = json.loads(call(tmp_path, "compare", "last", "--json", "--baseline", "broken").stdout)
+    data = json.loads(call("compare", "last", "--json", "--baseline", "broken").stdout)
     assert (data["baseline"], data["candidates"][0]["verdict"]) == ("broken", "better")
-    assert call(tmp_path, "compare", "last::current", "last::broken", "--margin", "99%").returncode == ExitCode.FINE
+    assert call("compare", "last::current", "last::broken", "--margin", "99%").returncode == ExitCode.FINE
 
 
-def test_tables_are_compared_too_and_mistakes_are_named(tmp_path: Path) -> None:
+def test_tables_are_compared_too_and_mistakes_are_named(tmp_path: Path, call: Call) -> None:
     for name, passes in (("before", 6), ("after", 0)):
         rows = [f"t{task},{trial},{int(trial < passes)}" for task in range(8) for trial in range(6)]
         (tmp_path / f"{name}.csv").write_text("\n".join(["task,trial,passed", *rows]) + "\n")
-    done = call(tmp_path, "compare", "before.csv", "after.csv", "--margin", "5 points")
+    done = call("compare", "before.csv", "after.csv", "--margin", "5 points")
     assert done.returncode == ExitCode.GATE_NOT_MET, done.stderr
     for arguments, part in (
         (("before.csv",), "has one arm; name a second run: passhat compare before.csv CANDIDATE"),
@@ -107,5 +107,5 @@ def test_tables_are_compared_too_and_mistakes_are_named(tmp_path: Path) -> None:
         (("before.csv", "after.csv", "--margin", "much"), "is no difference"),
         (("before.csv", "nothing"), "no run answers to 'nothing'"),
     ):
-        wrong = call(tmp_path, "compare", *arguments)
+        wrong = call("compare", *arguments)
         assert (wrong.returncode, part in wrong.stderr) == (ExitCode.WRONG_USE, True), wrong.stderr

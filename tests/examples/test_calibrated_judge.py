@@ -8,10 +8,13 @@ import re
 import shutil
 import subprocess
 import sys
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import pytest
 
+Call = Callable[..., subprocess.CompletedProcess[str]]
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "calibrating.md").read_text(encoding="utf-8")
 
@@ -40,16 +43,22 @@ def passhat(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     )
 
 
+@pytest.fixture
+def call(folder: Path, called_here: Call) -> Call:
+    """Call the command line in the example's folder."""
+    return partial(called_here, folder, COLUMNS="80")
+
+
 @pytest.mark.long
-def test_the_example_prints_what_the_page_shows(folder: Path) -> None:
-    done = passhat(folder, "calibrate", "last", "--labels", "people.csv")
+def test_the_example_prints_what_the_page_shows(folder: Path, call: Call) -> None:
+    done = call("calibrate", "last", "--labels", "people.csv")
     assert done.returncode == 0, done.stderr
     [shown] = re.findall(r"```text\n(.*?)```", PAGE, re.DOTALL)
     assert re.sub(r"(?<=beside people)  \S+", "", done.stdout) == shown
 
 
-def test_json_has_both_rates_and_the_exit_code(folder: Path) -> None:
-    done = passhat(folder, "calibrate", "last", "--grader", "kind", "--labels", "people.csv", "--by", "tag", "--json")
+def test_json_has_both_rates_and_the_exit_code(folder: Path, call: Call) -> None:
+    done = call("calibrate", "last", "--grader", "kind", "--labels", "people.csv", "--by", "tag", "--json")
     found = json.loads(done.stdout)
     assert found["correction"]["method"] == "post-stratified"
     assert found["correction"]["corrected"]["estimate"] < found["correction"]["raw"]["estimate"]
@@ -57,13 +66,13 @@ def test_json_has_both_rates_and_the_exit_code(folder: Path) -> None:
     assert found["exit_code"] == 0
 
 
-def test_without_labels_it_says_how_to_get_some(folder: Path) -> None:
-    done = passhat(folder, "calibrate", "last")
+def test_without_labels_it_says_how_to_get_some(folder: Path, call: Call) -> None:
+    done = call("calibrate", "last")
     assert done.returncode == 3
     assert re.search(r"passhat review \S+-replies-\S+ --grader kind --blind", done.stdout)
 
 
-def test_labels_of_another_run_correct_it_too(folder: Path) -> None:
+def test_labels_of_another_run_correct_it_too(folder: Path, call: Call) -> None:
     [run] = (folder / ".passhat" / "runs").glob("*-replies-*")
     other = folder / ".passhat" / "runs" / "other"
     shutil.copytree(run, other)
@@ -73,23 +82,23 @@ def test_labels_of_another_run_correct_it_too(folder: Path) -> None:
         told = {"rater": "ann", "at": "", "grader": "kind", "sample": "random", "blind": True}
         lines = [json.dumps({**each, **told, "trial": int(each["trial"])}) for each in cells]
         (other / "labels.jsonl").write_text("".join(f"{line}\n" for line in lines))
-        done = passhat(folder, "calibrate", str(run), "--labels", str(other))
+        done = call("calibrate", str(run), "--labels", str(other))
         assert done.returncode == 0, done.stderr
-        assert "Rogan–Gladen" in passhat(folder, "calibrate", str(run), "--labels", str(other), "--json").stdout
+        assert "Rogan–Gladen" in call("calibrate", str(run), "--labels", str(other), "--json").stdout
     finally:
         shutil.rmtree(other)
 
 
-def test_the_judge_is_asked_again_and_what_leaks_sets_the_exit_code(folder: Path) -> None:
+def test_the_judge_is_asked_again_and_what_leaks_sets_the_exit_code(folder: Path, call: Call) -> None:
     asked = ("calibrate", "last", "--robustness", "2", "--repeats", "2", "--control", "empty", "--control", "other")
-    done = passhat(folder, *asked)
+    done = call(*asked)
     assert done.returncode == 1
     assert "2 of 4 passed, a leak rate of 0.500" in done.stdout
     assert "judged 8 of 8" in done.stderr
 
 
-def test_a_grader_or_a_run_that_is_not_there_is_wrong_use(folder: Path) -> None:
-    done = passhat(folder, "calibrate", "last", "--grader", "tone")
+def test_a_grader_or_a_run_that_is_not_there_is_wrong_use(folder: Path, call: Call) -> None:
+    done = call("calibrate", "last", "--grader", "tone")
     assert done.returncode == 2
     assert "no grader 'tone' judged a trial of it; its graders are: 'kind'" in done.stderr
-    assert passhat(folder, "calibrate", "nothing").returncode == 2
+    assert call("calibrate", "nothing").returncode == 2

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
-import os
 import shutil
 import subprocess
-import sys
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -42,27 +42,31 @@ def project(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def call(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "passhat", *arguments]
-    return subprocess.run(command, cwd=folder, env=dict(os.environ), capture_output=True, text=True)
+Call = Callable[..., subprocess.CompletedProcess[str]]
+
+
+@pytest.fixture
+def call(project: Path, called_here: Call) -> Call:
+    """Call the command line in the project's folder."""
+    return partial(called_here, project)
 
 
 def ids(path: Path) -> list[str]:
     return [json.loads(text)["id"] for text in path.read_text().splitlines()]
 
 
-def test_a_record_of_14_passes_proves_a_task_and_a_record_of_failures_sends_it_back(project: Path) -> None:
+def test_a_record_of_14_passes_proves_a_task_and_a_record_of_failures_sends_it_back(project: Path, call: Call) -> None:
     places = ("eval_life.py::able", "eval_life.py::solid")
     for seed in ("1", "2"):
-        assert call(project, "run", "eval_life.py", "-q", "--isolation", "inline", "--seed", seed).returncode == 0
-    once = call(project, "graduate", *places, "--last", "1")
+        assert call("run", "eval_life.py", "-q", "--isolation", "inline", "--seed", seed).returncode == 0
+    once = call("graduate", *places, "--last", "1")
     assert "14 trials, all passing, prove a task" not in once.stdout
     assert "Proved" not in once.stdout
-    told = call(project, "graduate", *places)
+    told = call("graduate", *places)
     assert told.returncode == 0, told.stderr
     assert "sure   14/14" in told.stdout
     assert ids(project / "able.jsonl") == ["sure", "half", "hard"]
-    assert call(project, "graduate", *places, "--write").returncode == 0
+    assert call("graduate", *places, "--write").returncode == 0
     assert ids(project / "able.jsonl") == ["half", "hard", "broken"]
     assert ids(project / "solid.jsonl") == ["firm", "sure"]
 
@@ -76,19 +80,16 @@ def copied_as(run: Path, name: str, **changes: object) -> str:
     return name
 
 
-def test_runs_that_were_broken_off_or_stopped_early_do_not_count_and_are_named(project: Path) -> None:
+def test_runs_that_were_broken_off_or_stopped_early_do_not_count_and_are_named(project: Path, call: Call) -> None:
     suite = "eval_life.py::able"
-    assert call(project, "run", suite, "-q", "--isolation", "inline", "--seed", "1", "--trials", "14").returncode == 0
+    assert call("run", suite, "-q", "--isolation", "inline", "--seed", "1", "--trials", "14").returncode == 0
     (whole,) = (project / ".passhat" / "runs").iterdir()
     early = ("--stop", "when-decided", "--order", "round", "--gate", "pass@1 >= 0.1")
-    assert (
-        call(project, "run", suite, "-q", "--isolation", "inline", "--seed", "1", "--trials", "40", *early).returncode
-        == 0
-    )
+    assert call("run", suite, "-q", "--isolation", "inline", "--seed", "1", "--trials", "40", *early).returncode == 0
     (stopped,) = (each for each in whole.parent.iterdir() if each != whole)
     broken = copied_as(whole, "29990101T000000Z-able-0001", state="interrupted", started="2999-01-01T00:00:00+00:00")
     other = copied_as(whole, "29990102T000000Z-able-0002", model_source="mixed", started="2999-01-02T00:00:00+00:00")
-    found = json.loads(call(project, "graduate", suite, "--last", "2", "--json").stdout)
+    found = json.loads(call("graduate", suite, "--last", "2", "--json").stdout)
     assert found["runs"] == [whole.name]
     assert found["left_out"] == [
         {"run": other, "reason": "several kinds of source answered"},
@@ -96,26 +97,26 @@ def test_runs_that_were_broken_off_or_stopped_early_do_not_count_and_are_named(p
         {"run": stopped.name, "reason": "stopped early, once its verdict was certain"},
     ]
     assert [(each["task"], each["n"]) for each in found["proved"]] == [("sure", 14)]
-    told = " ".join(call(project, "graduate", suite, "--last", "2").stdout.split())
+    told = " ".join(call("graduate", suite, "--last", "2").stdout.split())
     assert f"left out, stopped early, once its verdict was certain: {stopped.name}" in told
-    none = json.loads(call(project, "graduate", suite, "--last", "1", "--json").stdout)
+    none = json.loads(call("graduate", suite, "--last", "1", "--json").stdout)
     assert (none["runs"], none["proved"]) == ([], [])
 
 
-def test_writing_needs_a_place_to_move_to_and_a_record(project: Path) -> None:
-    assert "no run of suite 'able'" in call(project, "graduate", "eval_life.py::able").stderr
-    done = call(project, "run", "eval_life.py::able", "-q", "--trials", "1")
+def test_writing_needs_a_place_to_move_to_and_a_record(project: Path, call: Call) -> None:
+    assert "no run of suite 'able'" in call("graduate", "eval_life.py::able").stderr
+    done = call("run", "eval_life.py::able", "-q", "--trials", "1")
     assert done.returncode == 0, done.stdout + done.stderr
-    assert "--write needs the regression suite" in call(project, "graduate", "eval_life.py::able", "--write").stderr
+    assert "--write needs the regression suite" in call("graduate", "eval_life.py::able", "--write").stderr
 
 
-def test_suites_in_the_wrong_order_are_refused_with_the_right_one(project: Path) -> None:
-    done = call(project, "graduate", "eval_life.py::solid", "eval_life.py::able", "--write")
+def test_suites_in_the_wrong_order_are_refused_with_the_right_one(project: Path, call: Call) -> None:
+    done = call("graduate", "eval_life.py::solid", "eval_life.py::able", "--write")
     assert done.returncode == 2
     assert "the other way round: passhat graduate eval_life.py::able eval_life.py::solid" in " ".join(
         done.stderr.split()
     )
-    alone = call(project, "graduate", "eval_life.py::solid")
+    alone = call("graduate", "eval_life.py::solid")
     assert (alone.returncode, "name the capability suite first" in " ".join(alone.stderr.split())) == (2, True)
 
 
@@ -152,10 +153,12 @@ def test_every_task_proved_is_a_saturated_suite() -> None:
 
 
 @pytest.mark.parametrize("write", [(), ("--write",)])
-def test_a_suite_that_is_named_twice_is_refused_and_no_line_is_lost(project: Path, write: tuple[str, ...]) -> None:
-    assert call(project, "run", "eval_life.py", "-q", "--isolation", "inline").returncode == 0
+def test_a_suite_that_is_named_twice_is_refused_and_no_line_is_lost(
+    project: Path, call: Call, write: tuple[str, ...]
+) -> None:
+    assert call("run", "eval_life.py", "-q", "--isolation", "inline").returncode == 0
     before = (project / "able.jsonl").read_bytes()
-    done = call(project, "graduate", "eval_life.py::able", "eval_life.py::able", *write)
+    done = call("graduate", "eval_life.py::able", "eval_life.py::able", *write)
     assert (done.returncode, done.stdout) == (2, "")
     assert "have the same tasks" in done.stderr
     assert "passhat graduate eval_life.py::able" in done.stderr
