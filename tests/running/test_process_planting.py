@@ -14,10 +14,10 @@ import pytest
 from passhat.facts import Status
 from passhat.running import Run
 
-pytestmark = [
-    pytest.mark.skipif(sys.platform == "win32", reason="there is no process isolation"),
-    pytest.mark.parametrize("isolation", ["process", "spawn"]),
-]
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="there is no process isolation")
+both = pytest.mark.parametrize("isolation", ["process", "spawn"])
+LONG = pytest.mark.long  # fresh interpreters are held to what `both` shows, by the same code
+also_spawned = pytest.mark.parametrize("isolation", ["process", pytest.param("spawn", marks=LONG)])
 
 FORGE = """
 def lie():
@@ -66,6 +66,7 @@ def planted(run_file: Callable[..., Run], tmp_path: Path, isolation: str) -> Cal
     return run
 
 
+@both
 def test_a_module_named_like_one_of_the_standard_library_is_not_seen(
     planted: Callable[..., Run], tmp_path: Path
 ) -> None:
@@ -91,6 +92,7 @@ def test_a_module_named_like_one_of_the_standard_library_is_not_seen(
     ],
     ids=["changed", "package", "namespace", "link", "bytecode"],
 )
+@also_spawned
 def test_a_module_that_changed_after_the_start_is_refused_and_that_says_why(
     planted: Callable[..., Run], tmp_path: Path, plant: str, late: str, again: bool
 ) -> None:
@@ -104,6 +106,7 @@ def test_a_module_that_changed_after_the_start_is_refused_and_that_says_why(
     assert not (tmp_path / "ran").exists()
 
 
+@both
 def test_a_module_that_was_there_is_imported_late_and_named(planted: Callable[..., Run]) -> None:
     run = planted(
         "pass", LATE.format("rules") + "; trial = trial if sys.modules['rules'].ONE == 1 else None", rules="ONE = 1"
@@ -113,6 +116,7 @@ def test_a_module_that_was_there_is_imported_late_and_named(planted: Callable[..
     assert note == "rules was first imported during a trial, from disk: its hash is not in the manifest"
 
 
+@also_spawned
 def test_a_file_that_the_standard_library_hides_is_named_where_it_is_imported(planted: Callable[..., Run]) -> None:
     hidden = {"statistics": "MINE = 1", "calendar": "MINE = 1"}
     run = planted("pass", "import json, statistics; assert not hasattr(statistics, 'MINE')", **hidden)
@@ -121,6 +125,7 @@ def test_a_file_that_the_standard_library_hides_is_named_where_it_is_imported(pl
     assert "statistics.py isn't what an import gets" in note
 
 
+@both
 def test_bytecode_beside_an_old_file_is_not_run(planted: Callable[..., Run], tmp_path: Path) -> None:
     forged = """(
             (HERE / "forged.txt").write_text(FORGE),
@@ -132,6 +137,7 @@ def test_bytecode_beside_an_old_file_is_not_run(planted: Callable[..., Run], tmp
     assert not (tmp_path / "ran").exists()
 
 
+@both
 def test_a_refusal_that_a_grader_catches_is_its_error_all_the_same(planted: Callable[..., Run]) -> None:
     lenient = """try:
             from strict import check
@@ -145,6 +151,7 @@ def test_a_refusal_that_a_grader_catches_is_its_error_all_the_same(planted: Call
         assert "strict.py was written or changed after" in str(record.grades[0].error)
 
 
+@also_spawned
 def test_after_a_refusal_later_graders_are_believed_only_that_the_trial_failed(
     run_file: Callable[..., Run], isolation: str
 ) -> None:
@@ -177,6 +184,7 @@ def test_after_a_refusal_later_graders_are_believed_only_that_the_trial_failed(
     assert record.passed is False
 
 
+@also_spawned
 def test_what_another_system_s_library_has_is_as_missing_as_before(planted: Callable[..., Run], tmp_path: Path) -> None:
     optional = """try:
             import winreg
@@ -216,7 +224,17 @@ BY_CHILD = """
 """
 
 
-@pytest.mark.parametrize("start", ["fork", "spawn", "forkserver"])
+@pytest.mark.parametrize(
+    ("isolation", "start"),
+    [
+        ("process", "fork"),
+        ("process", "spawn"),
+        ("process", "forkserver"),
+        ("spawn", "spawn"),
+        pytest.param("spawn", "fork", marks=LONG),
+        pytest.param("spawn", "forkserver", marks=LONG),
+    ],
+)
 def test_children_of_a_grader_import_nothing_that_a_trial_left(
     planted: Callable[..., Run], tmp_path: Path, start: str
 ) -> None:
@@ -231,6 +249,7 @@ def test_children_of_a_grader_import_nothing_that_a_trial_left(
 
 
 @pytest.mark.parametrize("start", ["spawn", "forkserver"])
+@also_spawned
 def test_children_of_a_grader_import_what_was_there(planted: Callable[..., Run], start: str) -> None:
     grader = BY_CHILD.format(start, "assert [os.environ.get('PYTHONPATH'), True] ==", "look") + "        return True"
     run = planted("return 'right'", grader, checks=IN_CHILD, extra_rules="ok = 'right'.__eq__")
@@ -238,6 +257,7 @@ def test_children_of_a_grader_import_what_was_there(planted: Callable[..., Run],
 
 
 @pytest.mark.parametrize("start", ["spawn", "forkserver"])
+@also_spawned
 def test_children_of_a_grader_run_functions_of_the_suites_own_file(planted: Callable[..., Run], start: str) -> None:
     grader = BY_CHILD.format(start, "assert 4 ==", "look").replace("checks.look, trial.output", "square, 2")
     run = planted("return 'right'", grader + "        return True", top="def square(x): return x * x", checks="")
@@ -245,6 +265,7 @@ def test_children_of_a_grader_run_functions_of_the_suites_own_file(planted: Call
 
 
 @pytest.mark.parametrize("start", ["spawn", "forkserver"])
+@also_spawned
 def test_but_not_once_that_file_was_changed(planted: Callable[..., Run], start: str) -> None:
     agent = "Path(__file__).write_text(Path(__file__).read_text() + '\\n')"
     grader = BY_CHILD.format(start, "return", "look").replace("checks.look, trial.output", "square, 2")
@@ -254,6 +275,7 @@ def test_but_not_once_that_file_was_changed(planted: Callable[..., Run], start: 
         assert "was written or changed after the run had begun" in str(record.grades[0].error)
 
 
+@also_spawned
 def test_an_archive_that_changed_is_refused_and_that_says_why(
     planted: Callable[..., Run], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -270,6 +292,7 @@ def test_an_archive_that_changed_is_refused_and_that_says_why(
     assert not (tmp_path / "ran").exists()
 
 
+@also_spawned
 def test_a_suite_may_import_from_an_archive(
     planted: Callable[..., Run], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -282,6 +305,7 @@ def test_a_suite_may_import_from_an_archive(
     assert any("zipped_first" in note for note in run.manifest.isolation_notes)
 
 
+@both
 def test_a_file_loaded_by_its_path_is_held_to_the_same(planted: Callable[..., Run], tmp_path: Path) -> None:
     load = """spec = importlib.util.spec_from_file_location("mine", HERE / "rules.py")
         spec.loader.exec_module(importlib.util.module_from_spec(spec))"""
@@ -290,6 +314,7 @@ def test_a_file_loaded_by_its_path_is_held_to_the_same(planted: Callable[..., Ru
     assert not (tmp_path / "ran").exists()
 
 
+@also_spawned
 def test_what_a_grader_finds_in_the_workspace_is_the_agents_work_and_can_be_imported(
     planted: Callable[..., Run],
 ) -> None:
@@ -301,6 +326,7 @@ def test_what_a_grader_finds_in_the_workspace_is_the_agents_work_and_can_be_impo
     assert not run.manifest.isolation_notes
 
 
+@also_spawned
 def test_an_agent_may_import_what_it_wrote_and_the_run_names_it(planted: Callable[..., Run]) -> None:
     run = planted(
         "(HERE / 'made.py').write_text('X = 1'); " + LATE.format("made") + "; return 'right'",
@@ -311,6 +337,7 @@ def test_an_agent_may_import_what_it_wrote_and_the_run_names_it(planted: Callabl
     assert note.startswith("made was first imported during a trial")
 
 
+@both
 def test_entry_points_that_a_trial_leaves_are_imported_by_nobody(planted: Callable[..., Run], tmp_path: Path) -> None:
     plant = (
         PLANT.format("plugin.py")
@@ -344,6 +371,7 @@ suite = Suite("plant", tasks=[Task("a")], agent=agent, graders=[grader], trials=
 
 
 @pytest.mark.parametrize("how", ["module", "path"])
+@also_spawned
 def test_the_command_itself_imports_nothing_that_a_trial_left(tmp_path: Path, isolation: str, how: str) -> None:
     (tmp_path / "eval_plant.py").write_text(COMMAND)
     environ = dict(os.environ)
