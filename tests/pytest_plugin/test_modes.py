@@ -133,13 +133,13 @@ MODES: list[tuple[str, str]] = [  # plugins that take part, and options
     ("", "-n 0 -p no:cacheprovider --import-mode=importlib"),
     ("", "-p no:xdist -s --setup-show"),
     ("", "--capture=sys --timeout 60"),
-    ("", "-n 2"),
     ("", "-n 2 --dist loadscope"),
     ("randomly", "-p no:cacheprovider"),
     ("randomly", "-n 2 --dist worksteal"),
     ("rerunfailures", "--reruns 2"),
 ]
 MORE_MODES = [  # each has its workers to start
+    ("", "-n 2"),
     ("", "-n 2 --dist loadfile"),
     ("", "-n 2 --dist loadgroup"),
     ("", "-n 4 --dist worksteal"),

@@ -39,7 +39,7 @@ def failed(result: pytest.RunResult) -> list[str]:
     ("options", "names"),
     [
         (["-x"], {"test_words[b]"}),
-        (["-x", "-n", "2"], None),
+        pytest.param(["-x", "-n", "2"], None, marks=pytest.mark.long),
         (["--maxfail", "2"], {"test_words[b]", "test_words[d]"}),
         (["--maxfail", "2", "-n", "2"], {"test_words[b]", "test_words[d]"}),
     ],
@@ -123,7 +123,11 @@ def test_a_killed_worker_leaves_the_case_incomplete_and_the_rest_goes_on(pyteste
     assert sorted(statuses) == sorted([Status.COMPLETED] * 3 + [Status.INTERRUPTED])
 
 
-@pytest.mark.parametrize("mode", [["-p", "no:xdist"], ["-n", "2"], ["-n", "2", "--dist", "loadscope"]], ids=" ".join)
+@pytest.mark.parametrize(
+    "mode",
+    [["-p", "no:xdist"], pytest.param(["-n", "2"], marks=pytest.mark.long), ["-n", "2", "--dist", "loadscope"]],
+    ids=" ".join,
+)
 def test_a_fixture_of_the_module_that_fails_at_its_end_is_an_error_of_the_verdict(
     pytester: pytest.Pytester, mode: list[str]
 ) -> None:

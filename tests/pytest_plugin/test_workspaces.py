@@ -68,7 +68,7 @@ def test_one_that_is_asked_for_is_kept_as_pytest_keeps_its_own(
     monkeypatch.setenv("FAIL", "1")
     pytester.makepyfile(ASKS)
     options = ["-p", "no:xdist", "--basetemp=base", "-o", f"tmp_path_retention_policy={policy}"]
-    result = pytester.runpytest_subprocess(*options)
+    result = pytester.runpytest(*options)
     result.assert_outcomes(passed=3, failed=1)
     names = [each.name for each in (pytester.path / "base").iterdir() if each.is_dir() and not each.is_symlink()]
     assert len([name for name in names if not name.startswith("test_is_the_tests_own")]) == left
