@@ -14,10 +14,9 @@ from passhat.running import Entrance, ResumeRefused, Run, resume
 from passhat.suite import discover
 from passhat.trial import led_to
 
-pytestmark = [
-    pytest.mark.skipif(sys.platform == "win32", reason="there is no process isolation"),
-    pytest.mark.parametrize("isolation", ["process", "spawn"]),
-]
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="there is no process isolation")
+both = pytest.mark.parametrize("isolation", ["process", "spawn"])
+also_spawned = pytest.mark.parametrize("isolation", ["process", pytest.param("spawn", marks=pytest.mark.long)])
 
 HEAD = """
     import importlib, os
@@ -59,6 +58,7 @@ def ends(run: Run) -> dict[str, TrialRecord]:
     return {record.task: record for record in run.trials()}
 
 
+@both
 def test_a_grader_that_could_do_without_code_that_is_gone_gives_no_grade(
     run_file: Callable[..., Run], isolation: str
 ) -> None:
@@ -105,6 +105,7 @@ def lenient(output):
 """
 
 
+@also_spawned
 def test_nor_does_one_whose_child_could(run_file: Callable[..., Run], isolation: str) -> None:
     run = run_file(HEAD + CHILDREN, isolation=isolation, beside={"strict.py": CHECK, "helper.py": HELPER})
     for record in run.trials():
@@ -157,6 +158,7 @@ LENIENT = "\n        ".join(["try:", "    from seeding import START", "except Im
     ],
     ids=["changed", "gone"],
 )
+@both
 def test_no_trial_s_world_is_made_by_code_that_another_one_changed_or_took_away(
     run_file: Callable[..., Run], isolation: str, how: str, do: str, why: str
 ) -> None:
@@ -198,6 +200,7 @@ SERVED = """
 """
 
 
+@both
 def test_no_trial_has_a_service_that_could_do_without(run_file: Callable[..., Run], isolation: str) -> None:
     run = run_file(HEAD + SERVED, isolation=isolation, beside={"strict.py": CHECK}, concurrency=1, retries=0)
     first, second = run.trials()
@@ -229,6 +232,7 @@ STOPPED = """
 
 
 @pytest.mark.parametrize("away", ["strict.py", "lazy.py"])
+@also_spawned
 def test_a_run_does_not_go_on_without_code_that_is_gone(
     run_file: Callable[..., Run], gateway: Gateway, isolation: str, away: str
 ) -> None:
