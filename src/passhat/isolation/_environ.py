@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fnmatch
+import functools
 import os
 import re
 from collections.abc import Iterable, Mapping
@@ -88,6 +89,11 @@ def host_environ(
 def _pattern(names: Iterable[str]) -> re.Pattern[str]:
     if isinstance(names, str):
         raise ValueError(f"pass_env={names!r}: must be a list of names or patterns")
+    return _compiled(tuple(names))
+
+
+@functools.lru_cache(maxsize=64)  # each trial asks anew, most with the same names
+def _compiled(names: tuple[str, ...]) -> re.Pattern[str]:
     return re.compile("|".join(fnmatch.translate(name) for name in names) or r"(?!)", re.IGNORECASE)
 
 
