@@ -153,7 +153,7 @@ def test_a_module_installed_in_place_by_a_finder_is_missed_too(
 
     Finder.__module__ = finder.__name__
     monkeypatch.setattr(sys, "meta_path", [*sys.meta_path, Finder()])
-    from passhat.isolation._late import importing_from
+    from passhat.isolation._editable import importing_from
 
     (guard,) = (finder for finder in sys.meta_path if isinstance(finder, LateImports))
     guard._then = Importable(list_importable(place for place in importing_from() if str(project) in place))
@@ -182,8 +182,8 @@ def test_the_listing_goes_round_no_circle_and_into_no_virtual_environment_and_en
     (tmp_path / "a/b/round").symlink_to(tmp_path)
     (tmp_path / os.fsdecode(b"bad\xff.py")).touch()
     assert list_importable([str(tmp_path)]) == {
-        str(tmp_path / "a/b"): ("m.py",),
-        str(tmp_path / "my-dir"): ("d.py",),
+        str(tmp_path / "a/b"): {"m.py": ""},
+        str(tmp_path / "my-dir"): {"d.py": ""},
     }
     for number in range(30):
         (tmp_path / "a" / f"m{number}.py").touch()

@@ -26,7 +26,7 @@ class ServerConfig(msgspec.Struct, frozen=True, kw_only=True):
     installed: tuple[str, ...] = ()
     user: tuple[UserModule, ...] = ()
     since: int = 0  # when it was learned what the user's code is, in nanoseconds since the epoch; 0: not yet
-    then: dict[str, tuple[str, ...]] = {}  # what could be imported at that time: `Importable`
+    then: dict[str, dict[str, str]] = {}  # what could be imported at that time: `Importable`
     suspect: bool = False
     sentinels: dict[str, str] = {}
     slots: int = 1

@@ -1,36 +1,46 @@
-"""The user's modules that could be imported when a run began: names of files only, taken down once.
+"""The user's modules that could be imported when a run began: their files, taken down once.
 
-A file that changed is told by its times. One that is gone tells nothing any more: an import that fails, or that gets an
-installed package of the same name, is an ordinary thing, unless it is known that the file was there.
+A file that changed is told by its content, where that was hashed, else by its times. One that is gone tells nothing any
+more: an import that fails, or that gets an installed package of the same name, is an ordinary thing, unless it is known
+that the file was there.
 """
 
 from __future__ import annotations
 
+import contextlib
 import importlib.machinery
 import os
 import zipfile
 from collections import deque
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
+
+from passhat.isolation._once import read_once
 
 MOST = 10_000  # entries of directories that are looked at; of those next to the suite first
+MOST_HASHED = 1_000  # files whose content is known, those next to the suite first
+MOST_BYTES = 1_000_000  # that such a file may have
+_MOST_BYTES_TOGETHER = 20_000_000
 _SUFFIXES = (
     *importlib.machinery.EXTENSION_SUFFIXES,
     *importlib.machinery.SOURCE_SUFFIXES,
     *importlib.machinery.BYTECODE_SUFFIXES,
 )
 """In the order in which an import takes them."""
+Listing = Mapping[str, Mapping[str, str]]
+"""By directory the names of its files, each with the SHA-256 of its content; empty where that isn't known."""
 _SKIPPED = {"__pycache__", "node_modules", "site-packages", "dist-packages"}
 
 
-def list_importable(roots: Iterable[str], most: int = MOST) -> dict[str, tuple[str, ...]]:
+def list_importable(roots: Iterable[str], most: int = MOST) -> dict[str, dict[str, str]]:
     """The Python files of these directories and archives, and of all directories below them, by their directory.
 
     Hidden directories and virtual environments are left out. What is left over after ``most`` entries is left out too.
+    No content is known of any (see `hashed`).
 
     >>> list_importable([])
     {}
     """
-    found: dict[str, tuple[str, ...]] = {}
+    found: dict[str, dict[str, str]] = {}
     waiting = deque(dict.fromkeys(os.path.abspath(root) for root in roots if is_text(root)))
     through = set(waiting)  # directories that links, too, lead to only once
     while waiting and most > 0:
@@ -46,8 +56,8 @@ def list_importable(roots: Iterable[str], most: int = MOST) -> dict[str, tuple[s
         most -= len(names) + len(folders) + 1
         if "pyvenv.cfg" in names:
             continue
-        if files := tuple(sorted(name for name in names if name.endswith(_SUFFIXES))):
-            found[here] = files
+        if files := sorted(name for name in names if name.endswith(_SUFFIXES)):
+            found[here] = dict.fromkeys(files, "")
         for folder, link in sorted(folders.items()):
             place = os.path.join(here, folder)
             if link or place in through:
@@ -72,10 +82,33 @@ def _sorted_out(entries: Iterable[os.DirEntry[str]]) -> tuple[list[str], dict[st
     return names, folders
 
 
-def united(listed: Mapping[str, Sequence[str]], more: Mapping[str, Sequence[str]]) -> dict[str, tuple[str, ...]]:
+def hashed(listed: Listing, since: int = 0, most: int = MOST_HASHED) -> dict[str, dict[str, str]]:
+    """A listing with the content of its first files, ``most`` of them, large ones left out.
+
+    ``since``: when the run began that goes on, in nanoseconds since the epoch. What a file has now that was changed
+    later is no part of how it began.
+    """
+    bytes_left = _MOST_BYTES_TOGETHER
+    found: dict[str, dict[str, str]] = {}
+    for folder, files in listed.items():
+        here = found.setdefault(folder, {})
+        for name in files:
+            here[name] = ""
+            if most <= 0 or bytes_left <= 0:
+                continue
+            with contextlib.suppress(OSError):
+                once = read_once(os.path.join(folder, name), min(MOST_BYTES, bytes_left))
+                most -= 1
+                bytes_left -= len(once.data)
+                if not since or once.changed < since:
+                    here[name] = once.digest
+    return found
+
+
+def united(listed: Listing, more: Listing) -> dict[str, dict[str, str]]:
     """What is in one listing or in the other."""
     folders = dict.fromkeys((*listed, *more))
-    return {each: tuple(dict.fromkeys((*listed.get(each, ()), *more.get(each, ())))) for each in folders}
+    return {each: {**more.get(each, {}), **listed.get(each, {})} for each in folders}
 
 
 def is_text(name: str) -> bool:
@@ -83,7 +116,7 @@ def is_text(name: str) -> bool:
     return name.isascii() or not any("\ud800" <= each <= "\udfff" for each in name)
 
 
-def _list_archive(archive: str, found: dict[str, tuple[str, ...]]) -> None:
+def _list_archive(archive: str, found: dict[str, dict[str, str]]) -> None:
     try:
         with zipfile.ZipFile(archive) as members:
             names = members.namelist()
@@ -93,14 +126,14 @@ def _list_archive(archive: str, found: dict[str, tuple[str, ...]]) -> None:
         folder, _, file = name.rpartition("/")
         if file.endswith(_SUFFIXES):
             place = os.path.join(archive, *folder.split("/")) if folder else archive
-            found[place] = (*found.get(place, ()), file)
+            found.setdefault(place, {})[file] = ""
 
 
 class Importable:
     """What each directory had for an import, from `list_importable`."""
 
-    def __init__(self, listed: Mapping[str, Sequence[str]] = {}) -> None:
-        self.listed = listed
+    def __init__(self, listed: Listing | None = None) -> None:
+        self.listed = listed = {} if listed is None else listed
         self._found: dict[str, dict[str, str]] = {}
         for folder, files in listed.items():
             here = self._found.setdefault(folder, {})
@@ -119,6 +152,11 @@ class Importable:
         elif name not in there and parent != folder:
             there[name] = os.path.join(name, "")
             self._put(parent, "")
+
+    def digest(self, file: str) -> str:
+        """The SHA-256 of what was in a file; empty if that isn't known."""
+        folder, name = os.path.split(file)
+        return self.listed.get(folder, {}).get(name, "")
 
     def had(self, folder: str, name: str) -> str:
         """What an import of the last part of a module's name got in a directory: a file, relative to it; a directory,

@@ -4,12 +4,15 @@ What a trial writes beside the suite is on ``sys.path`` like the suite itself. A
 would import a ``_strptime.py`` that an agent left there, and so would passhat, for what it imports lazily. So the
 standard library comes before the user's folders for every name that isn't known yet, and a file of the user's that
 changed since is not run: the import fails and says why, or gets an installed module of that name if the file is new.
-One that is gone is refused like one that changed: what imports it may have another way ready for when it isn't there.
+What decides is the content, where it was hashed at the start, else the file system's times; source that is run is read
+once, and these bytes are looked at. A file that is gone is refused like one that changed: what imports it may have
+another way ready for when it isn't there.
 """
 
 from __future__ import annotations
 
 import contextlib
+import errno
 import importlib.abc
 import importlib.machinery
 import json
@@ -20,9 +23,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import CodeType, ModuleType
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from passhat.facts import CHANGED_SINCE, GONE_SINCE, message_of
-from passhat.isolation._importable import Importable
+from passhat.facts import CHANGED_SINCE, GONE_SINCE
+from passhat.isolation._editable import editable_folders
+from passhat.isolation._importable import MOST_BYTES, Importable
 from passhat.isolation._late_children import STARTER, Guarding, guard_loaded
+from passhat.isolation._late_loaders import compiled, reading_once
+from passhat.isolation._once import Once, read_once
 
 if TYPE_CHECKING:
     from passhat.isolation._snapshot import ModuleKinds
@@ -35,7 +41,7 @@ class LateImports(importlib.abc.MetaPathFinder):
 
     ``since``: nanoseconds since the epoch; what the file system changed later isn't run while this is ``strict``.
     ``own`` are directories that are exempt: nobody but the process itself has written there. ``then`` has what could be
-    imported when the run began.
+    imported when the run began; where it knows the content, that decides and no time.
     """
 
     def __init__(self, kinds: ModuleKinds, since: int, own: Sequence[str] = (), then: Importable | None = None) -> None:
@@ -94,8 +100,7 @@ class LateImports(importlib.abc.MetaPathFinder):
             file = os.path.abspath(loader.path)
             if not self.is_users(fullname, file):
                 return original(loader, fullname)
-            self.check(fullname, file)
-            return from_source(loader, fullname)
+            return self.code(loader, fullname)
 
         self.install()
         importlib.machinery.SourceFileLoader.get_code = get_code  # type: ignore[method-assign,assignment]
@@ -135,8 +140,7 @@ class LateImports(importlib.abc.MetaPathFinder):
             if known and self.strict and self._changed(file):  # what other systems have: as if nothing were there
                 raise ModuleNotFoundError(f"No module named {name!r}", name=name)
         self.check(name, file)
-        if type(spec.loader) is importlib.machinery.SourceFileLoader:
-            spec.loader = _FromSource(name, file)
+        spec.loader = reading_once(spec.loader, name, file, self)
         return spec
 
     def _usual(
@@ -157,12 +161,24 @@ class LateImports(importlib.abc.MetaPathFinder):
     def check(self, name: str, file: str) -> None:
         """Raise ImportError for a file of the user's that changed since, while this is strict."""
         if self.strict and self._changed(file):
-            why = (
-                f"{name} isn't imported: {file} {CHANGED_SINCE}, and neither graders "
-                "nor the run itself take code from then. Import it at the top of the suite's file, where it is taken "
-                "as it is when the run begins, or start again"
-            )
-            self._refuse(name, file, why)
+            self._refuse_changed(name, file)
+
+    def vet(self, name: str, file: str, once: Once) -> None:
+        """`check` of just these bytes."""
+        if self.strict and self._differs(file, once):
+            self._refuse_changed(name, file)
+
+    def code(self, loader: importlib.machinery.SourceFileLoader, name: str) -> CodeType:
+        """The code of a loader's file, compiled from the bytes that were checked, whatever ``__pycache__`` holds."""
+        return compiled(loader, name, [self])
+
+    def _refuse_changed(self, name: str, file: str) -> NoReturn:
+        why = (
+            f"{name} isn't imported: {file} {CHANGED_SINCE}, and neither graders "
+            "nor the run itself take code from then. Import it at the top of the suite's file, where it is taken "
+            "as it is when the run begins, or start again"
+        )
+        self._refuse(name, file, why)
 
     def _refuse(self, name: str, file: str, why: str) -> NoReturn:
         self._note(why)
@@ -201,6 +217,20 @@ class LateImports(importlib.abc.MetaPathFinder):
                 noted.write(" ".join(why.splitlines()) + "\n")
 
     def _changed(self, file: str) -> bool:
+        """Whether what is at a path isn't what was there when the run began."""
+        if self._then.digest(file):
+            try:
+                return self._differs(file, read_once(file, MOST_BYTES))
+            except OSError as error:
+                return error.errno == errno.EFBIG or self._newer(file)
+        return self._newer(file)
+
+    def _differs(self, file: str, once: Once) -> bool:
+        """Whether these bytes of a file aren't what was there then; by times where that isn't known."""
+        known = self._then.digest(file)
+        return once.digest != known if known else once.changed >= self._since or self._newer(file)
+
+    def _newer(self, file: str) -> bool:
         """Whether the file, the archive that it is in, or a link on the way to it is newer than the run."""
         place, seen = file, False
         while place != os.path.dirname(place):
@@ -214,23 +244,6 @@ class LateImports(importlib.abc.MetaPathFinder):
                 seen = True
             place = os.path.dirname(place)
         return not seen
-
-
-class _FromSource(importlib.machinery.SourceFileLoader):
-    """Compiles the source: a ``.pyc`` beside it can be anybody's."""
-
-    def get_code(self, fullname: str) -> CodeType:
-        return from_source(self, fullname)
-
-
-def from_source(loader: importlib.machinery.SourceFileLoader, fullname: str) -> CodeType:
-    """The code of a loader's file, whatever ``__pycache__`` holds."""
-    path = loader.get_filename(fullname)
-    try:
-        code: CodeType = loader.source_to_code(loader.get_data(path), path)
-    except MemoryError:
-        raise MemoryError(f"{path}: {message_of(MemoryError())}") from None
-    return code
 
 
 _kept: list[LateImports] | None = None
@@ -254,7 +267,7 @@ def guard_child(since: int, own: Sequence[str], noted: str | None, then: str | N
     is a file with what could be imported when the run began."""
     from passhat.isolation._snapshot import ModuleKinds
 
-    listed: Mapping[str, Sequence[str]] = {}
+    listed: Mapping[str, Mapping[str, str]] = {}
     if then is not None:
         with open(then, encoding="utf-8", errors="surrogateescape") as names:
             listed = json.load(names)
@@ -280,26 +293,6 @@ def exempt(folder: str) -> None:
     """Let this process import from a directory that is its own, whenever it was written."""
     for finder in _guards():
         finder.exempt([folder])
-
-
-def editable_folders(name: str) -> list[str]:
-    """Where a module lies that setuptools has installed in place, with a finder instead of a line in ``sys.path``."""
-    places = (mapping.get(name) for mapping in _mappings())
-    return [os.path.dirname(os.path.abspath(place)) for place in places if isinstance(place, str)]
-
-
-def importing_from() -> list[str]:
-    """The ``sys.path`` of this process, and the directories of what is installed in place."""
-    places = [place for mapping in _mappings() for place in mapping.values()]
-    return [*sys.path, *(place for place in places if isinstance(place, str))]
-
-
-def _mappings() -> Iterator[dict[str, Any]]:
-    """Module and place of what is installed in place, as setuptools' finders have it."""
-    for finder in sys.meta_path:
-        mapping = getattr(sys.modules.get(getattr(finder, "__module__", "")), "MAPPING", None)
-        if isinstance(mapping, dict):
-            yield mapping
 
 
 def _guards() -> list[LateImports]:

@@ -9,8 +9,9 @@ from typing import Any
 import msgspec
 
 from passhat.isolation._contract import Channel
+from passhat.isolation._editable import importing_from
 from passhat.isolation._hazards import Baseline, hazards, sentinel_holders
-from passhat.isolation._late import LateImports, importing_from
+from passhat.isolation._late import LateImports
 from passhat.isolation._snapshot import Loaded, ModuleKinds, look_at_modules
 
 

@@ -18,8 +18,8 @@ from types import CodeType, ModuleType
 
 import msgspec
 
-from passhat.isolation._importable import Importable
-from passhat.isolation._late import LateImports, from_source
+from passhat.isolation._importable import Importable, Listing
+from passhat.isolation._late import LateImports
 
 _REFUSED = ".passhat-refused"  # in the process's own directory
 
@@ -50,7 +50,7 @@ class Snapshot:
         since: int = 0,
         own: Sequence[str] = (),
         path: Sequence[str] = (),
-        then: Mapping[str, Sequence[str]] | None = None,
+        then: Listing | None = None,
     ) -> None:
         self.path = list(path)
         self._then = dict(then or {})
@@ -111,8 +111,7 @@ class Snapshot:
             file = os.path.abspath(loader.path)
             found = self.code(file)
             if found is None and late is not None and late.is_users(fullname, file):
-                late.check(fullname, file)
-                return from_source(loader, fullname)
+                return late.code(loader, fullname)
             return found if found is not None else original(loader, fullname)
 
         importlib.machinery.SourceFileLoader.get_code = get_code  # type: ignore[method-assign,assignment]

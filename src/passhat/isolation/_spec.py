@@ -50,7 +50,7 @@ class ServerSpec(msgspec.Struct, frozen=True, kw_only=True):
     slots: int = 1
     mode: Literal["auto", "fork", "spawn", "portable"] = "auto"
     since: int = 0
-    then: dict[str, tuple[str, ...]] = {}
+    then: dict[str, dict[str, str]] = {}
     import_seconds: float = 120.0
     rehearsal_seconds: float = 10.0
 
@@ -70,7 +70,7 @@ class ServerReport(msgspec.Struct, frozen=True, kw_only=True):
     guard: bool = False
     seccomp: bool = False
     files: dict[str, str] = {}
-    then: dict[str, tuple[str, ...]] = {}
+    then: dict[str, dict[str, str]] = {}
     left_out: dict[str, str] = {}
     unreadable: tuple[str, ...] = ()
     hazards: tuple[str, ...] = ()

@@ -23,7 +23,7 @@ from passhat.isolation._config import ServerConfig, ServerReady
 from passhat.isolation._contract import Ended, Job, ProcessLimits
 from passhat.isolation._environ import MARKER
 from passhat.isolation._fork_server import ServerProcess
-from passhat.isolation._importable import list_importable, united
+from passhat.isolation._importable import hashed, list_importable, united
 from passhat.isolation._probe import Probe
 from passhat.isolation._processors import processors
 from passhat.isolation._slot import Slot
@@ -57,7 +57,7 @@ class Start:
         self._marker = marker
         self._scratch = scratch
         self._process: ServerProcess | None = None
-        self._then: dict[str, tuple[str, ...]] | None = None
+        self._then: dict[str, dict[str, str]] | None = None
         self.doing = "starting a process for the suite"
 
     async def proved(self) -> Started:
@@ -203,7 +203,7 @@ class Start:
     def _since(self) -> int:
         return self._spec.since or time.time_ns()
 
-    def then(self, seen: Probe | None = None) -> dict[str, tuple[str, ...]]:
+    def then(self, seen: Probe | None = None) -> dict[str, dict[str, str]]:
         """What could be imported when the run began: taken down once, before its first trial."""
         if self._then is None:
             entry = self._spec.entry_file
@@ -214,7 +214,7 @@ class Start:
                 for place in (*self._path, *(() if seen is None else seen.path))
                 if not kinds.is_installed(os.path.join(place, ""))
             ]
-            self._then = united(list_importable([*own, *roots]), self._spec.then)
+            self._then = united(hashed(list_importable([*own, *roots]), self._spec.since), self._spec.then)
         return self._then
 
     @cached_property

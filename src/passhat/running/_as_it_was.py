@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,19 +11,21 @@ from typing import NoReturn
 from passhat.facts import Manifest, moment
 from passhat.isolation._importable import Importable
 from passhat.isolation._late import LateImports
+from passhat.isolation._once import Once, read_once
 from passhat.isolation._snapshot import ModuleKinds
 from passhat.running._changed_code import began, changed_at, shown
 from passhat.running._errors import ResumeRefused
 from passhat.running._manifest import is_of_project, project_of
 
 
-def was_importable(manifest: Manifest, root: Path) -> dict[str, tuple[str, ...]]:
-    """What could be imported when a run began, as far as it recorded that; of the project with this root."""
-    found: dict[str, list[str]] = {}
+def was_importable(manifest: Manifest, root: Path) -> dict[str, dict[str, str]]:
+    """What could be imported when a run began, as far as it recorded that; of the project with this root. Of no file
+    the content: what the run recorded of some is for the modules that it has compiled."""
+    found: dict[str, dict[str, str]] = {}
     for name in (*manifest.files, *manifest.importable):
         folder, file = os.path.split(root / name)
-        found.setdefault(folder, []).append(file)
-    return {folder: tuple(files) for folder, files in found.items()}
+        found.setdefault(folder, {})[file] = ""
+    return found
 
 
 @contextlib.contextmanager
@@ -60,24 +61,28 @@ class _AsItWas(LateImports):
         gone = [name for name in manifest.files if here and not (self._root / name).exists()]
         self._reasons: dict[str, None] = dict.fromkeys(f"file {name} is gone" for name in gone)
 
-    def check(self, name: str, file: str) -> None:
-        """Raise ImportError for a file that isn't as the run had it."""
-        if self._changed(file):
-            place = shown(file, self._root)
-            what = "changed" if place in self._run.files else "is new to the run"
-            self._reasons[f"file {place} {what} (last written {moment(changed_at(file))})"] = None
-            raise ImportError(f"{name} isn't imported: {file} {what}", name=name, path=file)
+    def _refuse_changed(self, name: str, file: str) -> NoReturn:
+        place = shown(file, self._root)
+        what = "changed" if place in self._run.files else "is new to the run"
+        self._reasons[f"file {place} {what} (last written {moment(changed_at(file))})"] = None
+        raise ImportError(f"{name} isn't imported: {file} {what}", name=name, path=file)
 
     def _changed(self, file: str) -> bool:
+        if shown(file, self._root) not in self._run.files:
+            return self._is_new(file) or (self._timed and super()._changed(file))
+        try:
+            return self._differs(file, read_once(file))
+        except OSError:
+            return True
+
+    def _differs(self, file: str, once: Once) -> bool:
         was = self._run.files.get(shown(file, self._root))
         if was is not None:
-            try:
-                return hashlib.sha256(Path(file).read_bytes()).hexdigest() != was
-            except OSError:
-                return True
-        if self._whole and is_of_project(file, self._root) and file.endswith(".py") and os.path.isfile(file):
-            return True
-        return self._timed and super()._changed(file)
+            return once.digest != was
+        return self._is_new(file) or (self._timed and super()._differs(file, once))
+
+    def _is_new(self, file: str) -> bool:
+        return self._whole and is_of_project(file, self._root) and file.endswith(".py") and os.path.isfile(file)
 
     def _refuse(self, name: str, file: str, why: str) -> NoReturn:
         self._reasons[f"file {shown(file, self._root)} is gone"] = None

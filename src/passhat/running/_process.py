@@ -60,7 +60,7 @@ class ProcessExecutor:
         mode: Literal["auto", "spawn"] = "auto",
         acting: bool = True,
         since: int = 0,
-        then: Mapping[str, tuple[str, ...]] | None = None,
+        then: Mapping[str, dict[str, str]] | None = None,
         waiting: Callable[[str], object] | None = None,
     ) -> None:
         """Start the server: the suite is imported once in a process that is thrown away, and whatever makes isolation

@@ -53,7 +53,7 @@ class Setup:
         model: Model | None = None,
         silent: bool | str = False,
         since: int = 0,
-        then: Mapping[str, tuple[str, ...]] | None = None,
+        then: Mapping[str, dict[str, str]] | None = None,
     ) -> None:
         """``model`` stands in for the agent's. ``silent``: judges can't spend anything either; a text says why.
         ``since``: when the run began that goes on (nanoseconds since the epoch); code that changed later isn't run.
