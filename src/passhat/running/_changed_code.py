@@ -102,8 +102,8 @@ class ChangedCode:
 def whose_change(grades: Sequence[Grade], span: Span | None, spans: Spans) -> tuple[ErrorInfo | None, tuple[str, ...]]:
     """Whether it was the agent of this trial that changed files which graders weren't given for that reason.
 
-    It was when the last change was made while it was under way and no other trial or grading was. Else it can't be
-    told, and the notes say so.
+    It was when the last change was made while it was under way and no other trial or grading was; not when that was
+    before its turn, while the suite's own code made its world. Else it can't be told, and the notes say so.
     """
     if span is None:
         return None, ()
@@ -116,6 +116,11 @@ def whose_change(grades: Sequence[Grade], span: Span | None, spans: Spans) -> tu
             notes.append(f"{name} is gone: whose doing that is isn't known")
         elif not span.has(at):
             notes.append(f"{name} was changed when this trial's agent wasn't under way: it isn't this agent's doing")
+        elif span.before_turn(at):
+            notes.append(
+                f"{name} was written while this trial's world was made (prepare, environment), before its agent began: "
+                "it isn't this agent's doing. Make it before the run begins: what is written then may be the same again"
+            )
         elif others:
             who = count(len(others), "other trial")
             notes.append(f"{name} was changed while this trial and {who} were under way: whose doing it is isn't known")

@@ -42,6 +42,7 @@ from passhat.running._process_orders import (
     Unready,
 )
 from passhat.running._process_suite import suite_at
+from passhat.running._spans import next_stamp
 from passhat.running._workspaces import snapshot
 from passhat.trial import Recorder, Trial, Workspace, open_environment, recorder_here
 
@@ -187,6 +188,7 @@ class Attempt:
         self.closing = contextlib.ExitStack()
         self.runner: asyncio.Runner | None = None
         self.is_async = False
+        self.turn = 0
 
     def run(self) -> None:
         """Everything up to the end of this process. Never raises for what user code does."""
@@ -223,9 +225,12 @@ class Attempt:
         if suite.environment is not None:
             self.channel.phase("environment")
             self._step("environment", lambda: self._beside(lambda: self._open(suite)))
+        if suite.prepare is not None or suite.environment is not None:
+            self._step("template", self.workspace.check)
+            self.turn = next_stamp()  # what they wrote isn't the agent's doing
         relax()
         if named:
-            self.channel.phase("load", Loading())
+            self.channel.phase("load", Loading(self.turn))
         try:
             agent: Callable[..., Any] = suite.arm(arm)
         except BaseException as error:
@@ -238,7 +243,7 @@ class Attempt:
 
     def _act(self, agent: Callable[..., Any]) -> Done:
         self.recorder.restart()
-        self.channel.phase("act", Acting(self.recorder.start))
+        self.channel.phase("act", Acting(self.recorder.start, self.turn))
         try:
             output = self._call(agent)
         except BaseException as error:

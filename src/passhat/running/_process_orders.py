@@ -83,13 +83,18 @@ class Marked(msgspec.Struct, frozen=True, tag="marked"):
 
 
 class Loading(msgspec.Struct, frozen=True, tag="loading"):
-    """The agent's own module is imported now: what becomes of the trial from here on may be its doing."""
+    """The agent's own module is imported now: what becomes of the trial from here on may be its doing, and so may be
+    what the file system's clock stamps from ``stamp`` on."""
+
+    stamp: int = 0
 
 
 class Acting(msgspec.Struct, frozen=True, tag="acting"):
-    """The agent is started now, at ``at`` of the monotonic clock that all processes of a machine share."""
+    """The agent is started now, at ``at`` of the monotonic clock that all processes of a machine share; ``stamp`` as
+    of `Loading`."""
 
     at: float
+    stamp: int = 0
 
 
 class Happened(msgspec.Struct, frozen=True, tag="happened"):

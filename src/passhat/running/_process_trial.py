@@ -174,9 +174,12 @@ class ProcessTrial:
                 self.made = True
             case Marked(marks) if self.before is None and not self.acting:
                 self.before = marks
-            case Loading():
+            case Loading(stamp) if not (self.loading or self.acting):
                 self.loading = True
-            case Acting(at) if not self.acting:
+                self._turn(stamp)
+            case Acting(at, stamp) if not self.acting:
+                if not self.loading:
+                    self._turn(stamp)
                 self._begin(at)
             case Unready(error) if self.unready is None and not self.acting:
                 self.unready = error
@@ -185,6 +188,11 @@ class ProcessTrial:
                 self.stop()
             case Torn(error) if self.torn is None and self.done is not None and self.world.environment is not None:
                 self.torn = error
+
+    def _turn(self, stamp: int) -> None:
+        """Whatever the agent did, it did from now on."""
+        if stamp:
+            self.span.turn = min(max(self.span.began, stamp), time.time_ns())
 
     def _begin(self, at: float) -> None:
         """The agent is started: both sides count its seconds from the same moment, where they share a clock."""

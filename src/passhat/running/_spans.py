@@ -2,24 +2,31 @@
 
 from __future__ import annotations
 
+import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+_COARSE = 5  # CLOCK_REALTIME_COARSE, with which Linux stamps files; newer kernels stamp some by the finer one
 TICK = 20_000_000  # nanoseconds by which a file system's clock may be behind
 
 
 class Span:
-    """From the start to the end of something that ``owner`` does, in nanoseconds since the epoch."""
+    """From the start to the end of something that ``owner`` does, in nanoseconds since the epoch.
 
-    __slots__ = ("began", "ended", "forgotten", "owner")
+    ``turn``: when the agent of a trial could begin at the earliest, by the file system's clock. Before that it was the
+    suite's code that ran, which makes the trial's world. None: it has not begun, or nothing ran before it.
+    """
+
+    __slots__ = ("began", "ended", "forgotten", "owner", "turn")
 
     def __init__(self, owner: Any) -> None:
         self.owner = owner
         self.began = time.time_ns()
         self.ended: int | None = None
         self.forgotten = False
+        self.turn: int | None = None
 
     def end(self) -> None:
         """It is over. The first time counts."""
@@ -28,6 +35,21 @@ class Span:
     def has(self, at: int) -> bool:
         """Whether a stamp may be of this time."""
         return self.began - TICK <= at and (self.ended is None or at <= self.ended)
+
+    def before_turn(self, at: int) -> bool:
+        """Whether a stamp is of the time before the agent's turn."""
+        return self.turn is not None and at < self.turn
+
+
+def next_stamp() -> int:
+    """A time that the file system's clock reaches now, in nanoseconds since the epoch, and that it hasn't given to
+    anything yet: it waits for the clock's next tick, a few milliseconds."""
+    if sys.platform != "linux":
+        return time.time_ns()
+    begun, give_up = time.time_ns(), time.monotonic_ns() + TICK
+    while (now := time.clock_gettime_ns(_COARSE)) <= begun and time.monotonic_ns() < give_up:
+        time.sleep(0.0005)
+    return now
 
 
 class Spans:
