@@ -83,7 +83,7 @@ def run_file(tmp_path_factory: pytest.TempPathFactory, gateway: Gateway) -> Call
     def run(text: str, *, isolation: str = "process", beside: Mapping[str, str] | None = None, **options: Any) -> Run:
         folder = tmp_path_factory.mktemp("suite")
         for name, content in (beside or {}).items():
-            (folder / name).parent.mkdir(exist_ok=True)
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
             (folder / name).write_text(content)
         file = folder / "eval_here.py"
         file.write_text(textwrap.dedent(text))

@@ -2,6 +2,8 @@
 
 One that was put back is a change as well: trials in between met it. The file system's own clock tells of it, which
 stamps whatever is written, renamed, linked or given other rights, and which only root can set.
+It tells nothing of data in whose place other data was put by renaming a folder above it: that is known by the folder
+that is found there, which is asked for around each grading.
 Modules are no part of them: each trial's process runs those from a snapshot, or the manifest names them.
 """
 
@@ -40,6 +42,8 @@ class DataFiles:
         self._paths = {Path(name).as_posix(): suite.folder / name for name in listed if name is not None}
         self._since = since
         self._newest: dict[str, int] = {}
+        self._places: dict[str, dict[str, tuple[int, int]]] = {}
+        self._moved: set[str] = set()
         for name, path in self._paths.items():
             if not path.exists():
                 raise RunError(f"Suite({suite.name!r}): data: {path} ({name}) doesn't exist")
@@ -51,9 +55,20 @@ class DataFiles:
         except OSError as error:
             raise RunError(f"{error.filename} can't be read: {error.strerror}") from error
 
+    def moved(self) -> tuple[str, ...]:
+        """Those, by name, that lie in another folder than when they were hashed, though the path be the same: it, one
+        above it, or one on the way of a link was replaced by another one. A directory is such a folder itself.
+
+        That is as many `os.stat` as there are paths, and links in them.
+        """
+        now = [name for name, places in self._places.items() if any(_is_elsewhere(*each) for each in places.items())]
+        self._moved.update(now)
+        return tuple(now)
+
     def changed_since(self, before: Mapping[str, str]) -> tuple[str, ...]:
         """Those that aren't what they were, aren't there any more, or were put back: by name, of a directory with what
         in it was changed last."""
+        self.moved()
         return tuple(
             said
             for name, path in sorted(self._paths.items())
@@ -66,6 +81,7 @@ class DataFiles:
 
     def _look(self, name: str, path: Path) -> None:
         self._newest[name] = last_change(path, self._since)
+        self._places[name] = {place: _place(Path(place)) for place in _folders_of(path)}
 
     def _change(self, name: str, path: Path, before: str) -> str:
         try:
@@ -75,7 +91,7 @@ class DataFiles:
         except OSError:
             return name
         if same and not touched:
-            return ""
+            return f"{name}: other data in its place, put back by the end" if name in self._moved else ""
         inside = [_below(each, path) for each in touched if each != path]
         place = f"{name}: {named(inside[:_SHOWN])}{' and more' if len(inside) > _SHOWN else ''}" if inside else name
         return f"{place}, put back by the end" if same else place
@@ -107,6 +123,23 @@ def _entries(path: Path) -> Iterator[_Entry]:
         yield _Entry(place, status.st_ctime_ns)
         if stat.S_ISLNK(status.st_mode) and place.exists():
             yield _Entry(place, place.stat().st_ctime_ns)
+
+
+def _folders_of(path: Path) -> set[str]:
+    """The folders that tell whether the data is where it was: its own, and those that links in it lead to. Whatever is
+    done to a folder above one of them, another one is found at its path then, with another inode."""
+    entries = [path, *(each for each, _ in _tree(path))] if path.is_dir() else [path]
+    links = [str(each) for each in entries if each.is_symlink() and each.exists()]
+    own = str(path if path.is_dir() else path.parent)
+    return {own, *(link if os.path.isdir(link) else os.path.dirname(os.path.realpath(link)) for link in links)}
+
+
+def _is_elsewhere(place: str, before: tuple[int, int]) -> bool:
+    try:
+        status = os.stat(place)
+    except OSError:
+        return True
+    return (status.st_dev, status.st_ino) != before
 
 
 def _tree(root: Path) -> Iterator[tuple[Path, bool]]:

@@ -10,7 +10,7 @@ import contextlib
 import os
 import tempfile
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -23,6 +23,7 @@ from passhat.running._grading import FinalState, grade_all
 from passhat.running._inline_trial import InlineTrial
 from passhat.running._judges import Judges, bench
 from passhat.running._models import Model
+from passhat.running._moved_data import unbelieved
 from passhat.running._plan import PlannedTrial
 from passhat.trial import Workspace
 
@@ -49,6 +50,7 @@ class World:
     pass_env: Sequence[str] = ()
     set_env: Mapping[str, str] | None = None
     confine: bool = False
+    moved: Callable[[], Collection[str]] = tuple  # data in whose place there is something else: `DataFiles.moved`
     clock: Callable[[], float] = time.monotonic
 
     def variables(self) -> dict[str, str]:
@@ -81,11 +83,13 @@ class InlineExecutor:
         """Grade a trial, each grader on its own copy of what the agent left."""
         assert isinstance(acted.final, FinalState)
         world = self._world
+        moved = {*world.moved()}
         with no_exit(), bench(world.judges, world.gateway, planned, world.limits) as judging:
             grades = await grade_all(
                 world.graders, acted.final, world.limits.grade_seconds, names=world.grader_names, bench=judging
             )
         missed = acted.final.missed
+        grades = unbelieved(grades, moved.union(world.moved()))
         return Graded(grades, missed=missed) if judging is None else judging.graded(grades, missed)
 
     def stored(self, planned: PlannedTrial, kept: Stored) -> Acted:

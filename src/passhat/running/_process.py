@@ -29,6 +29,7 @@ from passhat.running._changed_code import found_files, whose_change
 from passhat.running._errors import RunError
 from passhat.running._executor import Acted, Graded, Stored, as_acted
 from passhat.running._judges import bench
+from passhat.running._moved_data import unbelieved, who_moved
 from passhat.running._passed_over import passed_over
 from passhat.running._plan import PlannedTrial
 from passhat.running._process_grading import ProcessGrading
@@ -126,6 +127,9 @@ class ProcessExecutor:
             raise
 
     async def _act(self, planned: PlannedTrial, span: Span) -> Acted:
+        world = self._world
+        beside = world.prepare is not None or world.environment is not None or bool(planned.services)
+        span.alone = not (beside or world.moved())
         trial = ProcessTrial(self._world, planned, self._new_folder, self._suite, self._variables, span)
         try:
             ending = Ending(lambda: trial.goes_on)
@@ -172,6 +176,7 @@ class ProcessExecutor:
         if not self._world.graders:
             return Graded()
         world = self._world
+        moved = {*world.moved()}
         with bench(world.judges, world.gateway, planned, world.limits) as judging:
             grading = ProcessGrading(self._server, acted, acted.final, judging)
             try:
@@ -180,9 +185,11 @@ class ProcessExecutor:
             except IsolationError as error:
                 raise RunError(f"process isolation broke down: {error}") from error
         self._note_late(tuple(grading.from_disk))
+        found, grades = grades, unbelieved(grades, moved.union(world.moved()))
         graded = Graded(grades, missed=grading.missed) if judging is None else judging.graded(grades, grading.missed)
         late = found_files(grading.from_disk, [os.path.dirname(self._suite.file), *sys.path])
-        spoilt, notes = whose_change(grades, acted.final.span, self._spans)
+        spoilt, notes = whose_change(found, acted.final.span, self._spans)
+        spoilt = spoilt or who_moved(moved, acted.final.span, self._spans)
         return replace(graded, late=late, spoilt=spoilt, notes=notes)
 
     def stored(self, planned: PlannedTrial, kept: Stored) -> Acted:

@@ -173,6 +173,7 @@ class Setup:
             pass_env=tuple(suite.pass_env),
             set_env=suite.set_env,
             confine=self.confine,
+            moved=lambda: self.data.moved(),
             clock=self.asked.clock,
         )
         try:

@@ -17,9 +17,10 @@ class Span:
 
     ``turn``: when the agent of a trial could begin at the earliest, by the file system's clock. Before that it was the
     suite's code that ran, which makes the trial's world. None: it has not begun, or nothing ran before it.
+    ``alone``: when it began all data was in its place, and no code of the suite's runs beside its agent.
     """
 
-    __slots__ = ("began", "ended", "forgotten", "owner", "turn")
+    __slots__ = ("alone", "began", "ended", "forgotten", "owner", "turn")
 
     def __init__(self, owner: Any) -> None:
         self.owner = owner
@@ -27,6 +28,7 @@ class Span:
         self.ended: int | None = None
         self.forgotten = False
         self.turn: int | None = None
+        self.alone = False
 
     def end(self) -> None:
         """It is over. The first time counts."""
@@ -83,3 +85,7 @@ class Spans:
     def owners(self, at: int) -> set[Any]:
         """Who was under way at that time, as far as it is known."""
         return {each.owner for each in self._spans if each.has(at)}
+
+    def others_since(self, span: Span) -> set[Any]:
+        """Who else was under way at any time since something began that isn't forgotten yet."""
+        return {each.owner for each in self._spans if (each.ended or span.began) >= span.began} - {span.owner}

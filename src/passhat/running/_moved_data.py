@@ -1,0 +1,42 @@
+"""What graders said while other data lay where the run's had been: a swap above it changes no file of the data."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from passhat.facts import ErrorInfo, Grade, Role, named
+
+if TYPE_CHECKING:
+    from passhat.running._spans import Span, Spans
+
+_WHAT = "isn't the folder that was there when the run began: it, or one above it, was replaced, renamed or mounted over"
+
+
+def unbelieved(grades: Sequence[Grade], moved: Collection[str]) -> tuple[Grade, ...]:
+    """The grades without what speaks for the trial, where the data of these names were others before or after it was
+    graded."""
+    if not moved:
+        return tuple(grades)
+    error = (
+        f"MovedData: {named(sorted(moved))} {_WHAT}. Restore it, and have the trial judged by passhat regrade; with "
+        "--confine no trial can do that"
+    )
+    return tuple(
+        grade
+        if grade.passed is False and grade.role is not Role.ADVISORY
+        else msgspec.structs.replace(grade, passed=None, score=None, error=grade.error or error)
+        for grade in grades
+    )
+
+
+def who_moved(moved: Collection[str], span: Span | None, spans: Spans) -> ErrorInfo | None:
+    """That it was this trial's agent that moved data before its grading, if nobody else can have: they were in place
+    when it began, nothing of the suite's ran before it, and no other trial or grading was under way since."""
+    if not moved or span is None or not span.alone or spans.others_since(span):
+        return None
+    return ErrorInfo(
+        "data", f"{named(sorted(moved))} {_WHAT}, while this trial's agent was under way and no other trial"
+    )
