@@ -43,6 +43,22 @@ def test_a_closed_gateway_can_be_opened_again() -> None:
     gateway.close()
 
 
+def test_a_key_that_is_over_is_refused_by_the_name_of_its_trial_with_the_way_out(gateway: Gateway) -> None:
+    told: list[str] = []
+    gateway.late = told.append
+    session = gateway.open(Script(["x"]), label="refunds#3")
+    open_one = gateway.open(Script(["x"]))
+    session.revoke()
+    said = post(gateway, session.key).json()["error"]["message"]
+    assert "It was that of 'refunds#3', and was kept by a client, a process, settings or a copy" in said
+    assert "make them anew in each trial" in said
+    post(gateway, open_one.key)
+    post(gateway, "sk-passhat-trial-unknown")
+    assert told == ["refunds#3"]
+    keys = (session.key, open_one.key, gateway.process_key, "sk-mine", "sk-passhat-trial-of-another-gateway")
+    assert [gateway.gave(key) for key in keys] == [True, True, True, False, False]
+
+
 def test_closing_ends_requests_in_flight_at_once_and_without_noise(caplog: pytest.LogCaptureFixture) -> None:
     arrived, release = threading.Event(), threading.Event()
 

@@ -12,35 +12,31 @@ from collections.abc import Callable, Coroutine, Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-import msgspec
-
 from passhat.facts import Limits, ModelCall
-from passhat.gateway._cassette_modes import Stored
+from passhat.gateway._begun import begin, beside, denied
 from passhat.gateway._chunks import Chunking
 from passhat.gateway._clock import Clock, SystemClock
 from passhat.gateway._connections import MOST_AT_ONCE
-from passhat.gateway._endpoints import costs_nothing, side_endpoint
-from passhat.gateway._errors import BadRequest, CassetteError, GatewayError, LimitReached, UpstreamError
-from passhat.gateway._exchange import NOTHING, Exchange, Pending
-from passhat.gateway._faults import Faults, instead
-from passhat.gateway._forward import Remote
+from passhat.gateway._errors import CassetteError
+from passhat.gateway._exchange import Pending
+from passhat.gateway._faults import Faults
 from passhat.gateway._http import HttpReply, HttpRequest
-from passhat.gateway._modes import Compute, Mode
-from passhat.gateway._pairing import check_pairs
+from passhat.gateway._modes import Mode
 from passhat.gateway._relaying import Relaying
-from passhat.gateway._reply import Reply
-from passhat.gateway._request import Request
 from passhat.gateway._session import Session, Workspace
-from passhat.gateway._wires import PATHS, Wire, bare
-from passhat.gateway._wires._errors import NO_RETRY, provider_error, speaks_anthropic
-from passhat.gateway._wires._shape import Observed, retry_count
+from passhat.gateway._wires import PATHS, bare
+from passhat.gateway._wires._shape import retry_count
 
 if TYPE_CHECKING:
     from passhat.gateway._server import Server
 
-_decode = msgspec.json.Decoder().decode
 _OURS = "sk-passhat-"  # how the keys begin that are made here
 _ELSEWHERE = "/not-led/"
+_RUNNING = "Requests must use the key of a running trial."
+_KEPT = (
+    "was kept by a client, a process, settings or a copy of the environment that outlived it: make them anew in each "
+    "trial, or end them with it."
+)
 TOO_MANY = f"More than {MOST_AT_ONCE} requests of one trial at the same time; try again when some are answered."
 
 
@@ -72,7 +68,7 @@ class Gateway:
         self._server: Server | None = None
         self._lock = threading.Lock()
         self._sessions: dict[str, Session] = {}
-        self._over: set[str] = set()
+        self._over: dict[str, str] = {}  # keys of sessions that are over, with what they were called
         self._routed: list[Session] = []
         self.otherwise: Callable[[], Session | None] = lambda: None
         """Says whose a request with the process's own key is while no session is routed; called in any thread."""
@@ -80,6 +76,9 @@ class Gateway:
         """Says whose a request with a key that isn't made here is; called in any thread."""
         self.elsewhere: Callable[[str], str] = lambda provider: f"no request to {provider} is passed on from here"
         """Says why a request to an address of `refusing` is refused; called in any thread."""
+
+        self.late: Callable[[str], None] = lambda label: None
+        """Told what the trial was called whose key a request has though it is over; called in any thread."""
 
     def start(self) -> Gateway:
         """Start the server, unless it runs."""
@@ -194,8 +193,12 @@ class Gateway:
         """Let go of a session that is over; its key stays known as one whose trial is over."""
         with self._lock:
             self._sessions.pop(session.key, None)
-            self._over.add(session.key)
+            self._over[session.key] = session.label
         self.unroute(session)
+
+    def gave(self, key: str) -> bool:
+        """Whether a key is one of this gateway's: its own, or a session's that is open or over."""
+        return key in self._sessions or key in self._over or key == self.process_key
 
     def unroute(self, session: Session) -> None:
         """Stop leading the process's key to a session; nothing happens when it isn't led there."""
@@ -213,17 +216,17 @@ class Gateway:
         """Answer a request, or say what must be done first. No I/O is done here."""
         if http.path.startswith(_ELSEWHERE):
             provider = http.path.removeprefix(_ELSEWHERE).partition("/")[0]
-            return _denied(http, 400, self.elsewhere(provider), "passhat_refused")
+            return denied(http, 400, self.elsewhere(provider), "passhat_refused")
         session = self._session(http)
         if isinstance(session, HttpReply):
             return session
         if http.crowded:
             session.crowded += 1
-            return _denied(http, 429, TOO_MANY, "passhat_too_many_requests", {"connection": "close"})
+            return denied(http, 429, TOO_MANY, "passhat_too_many_requests", {"connection": "close"})
         wire = PATHS.get(bare(http.path)) if http.method == "POST" else None
         if wire is None:
-            return _beside(session, http)
-        return _begin(session, wire, http)
+            return beside(session, http)
+        return begin(session, wire, http)
 
     def _session(self, http: HttpRequest) -> Session | HttpReply:
         key = _key(http.headers)
@@ -237,8 +240,14 @@ class Gateway:
             return self._welcome(self, key)
         if not over and not key.startswith(_OURS) and (session := self.stranger()) is not None and session.open:
             return session
-        why = "This key's trial is over" if over else "Incorrect API key provided: it belongs to no trial"
-        return _denied(http, 401, f"{why}. Requests must use the key of a running trial.", "passhat_key")
+        if not over:
+            return denied(http, 401, f"Incorrect API key provided: it belongs to no trial. {_RUNNING}", "passhat_key")
+        label = (self._over.get(key, "") if session is None else session.label)[:200]
+        if not retry_count(http.headers):  # else what is retried came in time
+            self.late(label)
+        kept = f"It was that of {label!r}, and " if label and label != key else "It "
+        text = f"This key's trial is over. {_RUNNING} {kept}{_KEPT}"
+        return denied(http, 401, text, "passhat_key")
 
     def _shared(self, http: HttpRequest) -> Session | HttpReply:
         with self._lock:
@@ -249,111 +258,13 @@ class Gateway:
             return session
         if not routed:
             text = "This is the process's own key and no trial is running: a model was asked outside of a trial."
-            return _denied(http, 401, text, "passhat_outside")
+            return denied(http, 401, text, "passhat_outside")
         text = (
             f"{len(routed)} trials run at once in this process and this request has the process's own key, so it can't "
             "be told whose it is. Make the client inside the agent with the trial's key, as in "
             "OpenAI(**trial.model.openai), or run with concurrency=1 or isolation by process."
         )
-        return _denied(http, 400, text, "passhat_shared_key")
-
-
-def _beside(session: Session, http: HttpRequest) -> HttpReply | Relaying:
-    """Answer, replay or pass on a request that isn't for the model."""
-    beside = getattr(session.player, "beside", None)
-    if beside is None:
-        return side_endpoint(session, http)
-    try:
-        step = beside(http)
-    except GatewayError as error:
-        return _denied(http, 400, str(error), "passhat_refused")
-    if step is None:
-        return side_endpoint(session, http)
-    if isinstance(step, Stored):
-        return HttpReply(step.status, [("content-type", "application/json")], [msgspec.json.encode(step.body)])
-    relaying = Relaying(session, http, step, session.now())
-    if costs_nothing(http):
-        return relaying
-    reached = session.meter.begin(retry_count(http.headers), question=False)
-    if reached is None:
-        return relaying
-    text = session.meter.describe(reached)
-    relaying.refused(reached, text)
-    return _denied(http, 400, text, "passhat_refused")
-
-
-def _begin(session: Session, wire: Wire, http: HttpRequest) -> HttpReply | Pending | Relaying:
-    """Count a request to the model and find what answers it."""
-    at = session.now()
-    body, request, problem = _read(session, wire, http)
-    with session.lock:  # nothing in here calls the session's owner back
-        refused = session.meter.begin(request.retry)
-        session.models[request.model] = None
-        exchange = Exchange(session, wire, http, body, request, session.meter.questions, at)
-        step = _next(session, exchange, refused, problem)
-    if isinstance(step, Reply):
-        return exchange.answer(step)
-    if isinstance(step, Compute):
-        return Pending(step, exchange)
-    if isinstance(step, Stored):
-        return exchange.replay(step)
-    if isinstance(step, Remote):
-        return Relaying(session, http, step, at, exchange)
-    if isinstance(step, BadRequest):
-        return exchange.invalid(step)
-    if isinstance(step, GatewayError):
-        return exchange.refuse(_refusal(step), str(step))
-    if isinstance(step, HttpReply):
-        exchange.record(Observed(usage=NOTHING), status=502, error="injected fault: reset")
-        return step
-    raise TypeError(f"a mode answered with {type(step).__name__}")
-
-
-def _next(session: Session, exchange: Exchange, refused: str | None, problem: BadRequest | None) -> Any:
-    """What answers a request: a limit, the provider's refusal, a fault, or the mode's step; errors are returned."""
-    if refused is not None:
-        return LimitReached(refused, session.meter.describe(refused))
-    if problem is not None and not getattr(session.player, "passes_on", False):
-        return problem
-    exchange.fault = session.faults.strike(exchange.number)
-    struck = None if exchange.fault is None else instead(exchange.fault)
-    if struck is not None:
-        return struck
-    try:
-        if session.source in ("scripted", "simulated"):
-            check_pairs(exchange.request)
-        return session.player.next(exchange.request)
-    except GatewayError as error:
-        return error
-    except RecursionError:
-        return BadRequest("The request is nested too deeply.")
-
-
-def _refusal(error: GatewayError) -> str:
-    if isinstance(error, LimitReached):
-        return error.limit
-    if isinstance(error, UpstreamError):
-        return "upstream"
-    return "cassette" if isinstance(error, CassetteError) else "script"
-
-
-def _read(session: Session, wire: Wire, http: HttpRequest) -> tuple[Mapping[str, Any], Request, BadRequest | None]:
-    """The decoded body and the request; as much of them as can be read where a provider would refuse it, and why."""
-    body: Any = None
-    try:
-        body = _decode(http.body)
-        if not isinstance(body, dict):
-            raise BadRequest("The body must be a JSON object.")
-        return body, wire.parse(body, http.body, http.headers, session.history), None
-    except BadRequest as error:
-        problem = error
-    except (msgspec.MsgspecError, RecursionError, UnicodeError, ValueError) as error:
-        why = str(error) or type(error).__name__
-        problem = BadRequest(f"We could not parse the JSON body of your request. ({why})")
-    known = body if isinstance(body, dict) else {}
-    model = known.get("model")
-    retry = retry_count(http.headers)
-    return known, Request(wire.name, model if isinstance(model, str) else "", (), raw=http.body, retry=retry), problem
+        return denied(http, 400, text, "passhat_shared_key")
 
 
 def _key(headers: Mapping[str, str]) -> str:
@@ -362,11 +273,6 @@ def _key(headers: Mapping[str, str]) -> str:
     if scheme.lower() == "bearer" and token.strip():
         return token.strip()
     return headers.get("x-api-key", "")
-
-
-def _denied(http: HttpRequest, status: int, text: str, code: str, headers: Mapping[str, str] = NO_RETRY) -> HttpReply:
-    anthropic = speaks_anthropic(http.path, http.headers)
-    return provider_error(anthropic, status, text, request_id="req_denied", code=code, headers=headers)
 
 
 def _new_key(kind: str) -> str:

@@ -45,8 +45,9 @@ def judge_trial(item: pytest.Item, case: Case) -> Judged | None:
     if not mark.judges:
         return None
     evidence = item.stash[EVIDENCE]
-    with _bench(item.config, mark.judges, evidence, case.name) as (bench, why), routing_of(item.config).judging():
-        grades = tuple(_graded(mark.judges, mark.threshold, evidence, case.name, bench, why))
+    routing = routing_of(item.config)
+    with _bench(item.config, mark.judges, evidence, case.name) as (bench, why), routing.judging():
+        grades = tuple(_graded(mark.judges, mark.threshold, evidence, case.name, bench, why, routing.refused))
     passed = decide(grades).passed
     return Judged(grades, passed, "" if passed else _why(grades, mark.threshold))
 
@@ -98,6 +99,7 @@ def _graded(
     case: str,
     bench: Bench | None,
     why: str,
+    refused: Callable[[], str],
 ) -> Iterator[Grade]:
     from passhat.graders import grader_names, run_grader
     from passhat.graders.judge import judges_in
@@ -110,6 +112,9 @@ def _graded(
                 model = None if bench is None else bench.model
                 grade = run_grader(judge, _finished(trial, case, closing, model), name=name)
             grade = grade if bench is None else bench.billed(grade)
+            unanswered = refused()
+            if unanswered and grade.error is None:  # it swallowed that, and its grade rests on no answer
+                grade = msgspec.structs.replace(grade, passed=None, score=None, reason="", error=unanswered)
         yield _held(grade, judge, threshold)
 
 

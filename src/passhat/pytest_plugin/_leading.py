@@ -35,6 +35,16 @@ def lead(config: pytest.Config, items: list[pytest.Item]) -> None:
         config.pluginmanager.register(LeadingShared(leading, variables, covered), "passhat-leading-shared")
 
 
+def lead_late(config: pytest.Config) -> None:
+    """Register it in a session of which nobody knew that it has covered tests: one asks for a fixture of ours itself.
+
+    What its tear-down puts back of the environment is mended before the next test.
+    """
+    if not config.pluginmanager.has_plugin("passhat-leading"):
+        leading = Leading(config, (), Exits(), Variables(config))
+        config.pluginmanager.register(leading, "passhat-leading")
+
+
 def _covered(item: pytest.Item) -> bool:
     """Whether a test must not reach a provider unasked."""
     return TRIAL in item.stash or CASE in item.stash or uses_ours(item)
@@ -72,6 +82,8 @@ class Leading:
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_setup(self, item: pytest.Item) -> None:
         self._routing.again(item)
+        if self.running:
+            self._variables.mend()
 
 
 class LeadingShared:

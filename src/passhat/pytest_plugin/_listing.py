@@ -27,7 +27,7 @@ def _stem(text: str) -> str:
     >>> _stem("<Order object at 0x7f3a12c4> is late")
     '<Order object at 0x…> is late'
     """
-    return re.sub(r"\b0x[0-9a-fA-F]+", "0x…", text)
+    return re.sub(r"\btrial\d+of\d+\b", "trial…", re.sub(r"\b0x[0-9a-fA-F]+", "0x…", text))
 
 
 def _end_of(text: str, most: int = 40) -> str:

@@ -36,6 +36,11 @@ OVERRULED = (
     "; {variable} was set to {host}, and led here all the same: only a server on loopback, which isn't a provider's or "
     "the environment's own, counts as a stand-in"
 )
+LATE = (
+    "a request came with the key of a test or trial that is over ({test}), and reached no model. A client, a process "
+    "(one of a forkserver or a pool, say), a thread or settings outlived that test: make them in each test, or end "
+    "them with theirs; what all tests are to share is for a fixture of the module or session to start"
+)
 OUTSIDE = (
     "no model answers this test: it uses a client that was made in, or for, a test with trials, `trial` or `faux`, and "
     "those reach no provider unless --model PROVIDER/NAME or --trials N is said. Give this test a client of its own"

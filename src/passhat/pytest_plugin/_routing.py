@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager, nullcontext
@@ -9,17 +10,17 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from passhat.facts import Limits
+from passhat.facts import Limits, ModelCall
 from passhat.pytest_plugin._asking import may_judge, may_spend, mode_of_judges, spends
 from passhat.pytest_plugin._births import COVERED, JUDGE, whose_thread
 from passhat.pytest_plugin._environment import gateway_of, host_environment
 from passhat.pytest_plugin._guard import ASK, ASKED, ASTRAY, KEPT, LEFT_BEHIND, NAMED, UNLED, Guard
 from passhat.pytest_plugin._keys import ENVIRONMENT, EVIDENCE, FAILED, ROUTING
 from passhat.pytest_plugin._libraries import place_of
-from passhat.pytest_plugin._refusing import JUDGES, OUTSIDE, OWN_KEY, Refusing
+from passhat.pytest_plugin._refusing import JUDGES, LATE, OUTSIDE, OWN_KEY, Refusing
 from passhat.pytest_plugin._transcripts import Transcripts
 from passhat.pytest_plugin._withheld import Withheld
-from passhat.trial import ModelAccess, client_variables, led_to
+from passhat.trial import CLEARED, ModelAccess, client_variables, led_to
 
 if TYPE_CHECKING:
     from passhat.gateway import Session
@@ -45,11 +46,14 @@ class Routing:
         self._lock = threading.Lock()  # the gateway asks in its own thread
         self.led = False  # whether the environment leads clients here, for a covered test or a fixture of one
         self._judging: threading.Thread | None = None  # in which judges run, while they do
+        self.unset: set[str] = set()  # variables that a test which nobody knew to be covered found unset
         self._sessions: list[Session] = []  # to end with the test
         self._of_judges: Session | None = None
+        self._refused = ""  # why a request of the judge that looks now was refused
         self._outside: Session | None = None
         gateway = gateway_of(config)
         gateway.otherwise, gateway.stranger, gateway.elsewhere = self.session, self.stranger, self.elsewhere
+        gateway.late = self.late
         self.withheld = Withheld(gateway, host_environment(config))
         self._guard = Guard(host_environment(config), self)
         config.add_cleanup(self._guard.remove)
@@ -83,6 +87,11 @@ class Routing:
         if self._item is item:
             yield
             return
+        from passhat.pytest_plugin._leading import lead_late
+
+        lead_late(self._config)
+        host = host_environment(self._config)
+        self.unset |= {name for name in CLEARED if host.get(name) and os.environ.get(name) == host[name]}
         self.again(item)
         self.begin(item)
         with ExitStack() as closing:
@@ -146,8 +155,10 @@ class Routing:
             session = judges or trial.session
             if not led and session.source == "live":
                 return session.past(f"request to {host}")
-            if judges is None:  # a judge's grade tells it
+            if judges is None:
                 trial.astray = trial.astray or why
+            else:  # its grade tells it
+                self._refused = self._refused or why
             return why
 
     def elsewhere(self, provider: str) -> str:
@@ -159,6 +170,7 @@ class Routing:
             if not self.withheld.active:  # and nothing in the environment leads here now
                 why = KEPT.format(host=provider, test=_COVERED)
             elif self._of_judges is not None:
+                self._refused = self._refused or JUDGES
                 return JUDGES
             else:
                 why = self._unled(provider)
@@ -166,6 +178,29 @@ class Routing:
                 trial = self._evidence(self._item)
                 trial.astray = trial.astray or why
             return why
+
+    def late(self, test: str) -> None:
+        """A request has the key of a test that is over, and reaches no model: what runs now is told.
+
+        Called by the gateway, in any thread.
+        """
+        with self._lock:
+            why = LATE.format(test=test)
+            if self._of_judges is not None:
+                self._refused = self._refused or why
+            elif self._item is not None:
+                trial = self._evidence(self._item)
+                trial.astray = trial.astray or why
+
+    def refused(self) -> str:
+        """Why a request of the judge that just looked was refused, whatever it made of that; empty if none was."""
+        with self._lock:
+            why, self._refused = self._refused, ""
+            return why
+
+    def _heard(self, call: ModelCall) -> None:
+        if call.refused is not None:
+            self._refused = self._refused or call.error or f"a request was refused: {call.refused}"
 
     def _unled(self, host: str) -> str:
         test = _COVERED if self._item is None else f"this test ({self._item.nodeid})"
@@ -201,9 +236,9 @@ class Routing:
     def judging(self) -> Iterator[None]:
         """While inside, clients of this thread, and of those that it starts, never reach the model under test."""
         with self._lock:
-            judges = self._opened(mode_of_judges(self._config), "a judge's own client")
+            judges = self._opened(mode_of_judges(self._config), "a judge's own client", sink=self._heard)
         with led_to(judges.access), self.withheld.given() if may_judge(self._config) else nullcontext():
-            self._judging, self._of_judges = threading.current_thread(), judges
+            self._judging, self._of_judges, self._refused = threading.current_thread(), judges, ""
             try:
                 yield
             finally:

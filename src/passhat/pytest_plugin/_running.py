@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Generator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from _pytest.runner import runtestprotocol
@@ -15,6 +15,9 @@ from passhat.pytest_plugin._keys import CASE, EVIDENCE
 from passhat.pytest_plugin._parts import FAILURES, Kind, Part, classify, storable
 from passhat.pytest_plugin._seeding import reseed, sets_up
 from passhat.pytest_plugin._short import short_name
+
+if TYPE_CHECKING:
+    from passhat.pytest_plugin._doubles import PytestTrial
 
 _WRAPPED = ("setup", "runtest")
 
@@ -228,7 +231,7 @@ def _nothing_left(item: pytest.Item) -> None:
 def _evidence_of(item: pytest.Item, trial: ItemTrial, kind: Kind, message: str) -> tuple[Kind, str, dict[str, Any]]:
     """What the gateway saw, what the judges said, and a suite's own record, beat what the test raised."""
     seen_by = item.stash.get(EVIDENCE, None)
-    if trial.ended is not None and not (seen_by is not None and seen_by.astray):
+    if trial.ended is not None and not _swallowed(trial.ended.kind, seen_by):
         return trial.ended.kind, trial.ended.message, {"record": trial.ended.record}
     if seen_by is None:
         return kind, message, {}
@@ -245,6 +248,11 @@ def _evidence_of(item: pytest.Item, trial: ItemTrial, kind: Kind, message: str) 
             unknown: Kind = "grader_error" if any(grade.error for grade in judged.grades) else "unresolved"
             kind, message = "failed" if judged.passed is False else unknown, judged.message
     return kind, message, more
+
+
+def _swallowed(kind: Kind, seen_by: PytestTrial | None) -> bool:
+    """Whether a suite's trial came to an end that doesn't say that a request of it, or of a grader, was refused."""
+    return seen_by is not None and bool(seen_by.astray or (kind in ("passed", "failed") and seen_by.nobody))
 
 
 def _within_limits(item: pytest.Item, kind: Kind, message: str) -> tuple[Kind, str]:

@@ -84,6 +84,10 @@ class Withheld:
                 if os.environ.get(name) == self._host.get(name):
                     os.environ[name] = self.values[name]
 
+    def back(self) -> None:
+        """What stands in for them goes, where a tear-down has put it back though they aren't kept away."""
+        self._back(self.values)
+
     def _back(self, names: Collection[str]) -> None:
         for name in names:
             if os.environ.get(name) == self.values[name]:
