@@ -65,7 +65,8 @@ class ModelCall(msgspec.Struct, frozen=True, omit_defaults=True, tag="model_call
 
     ``messages`` is the whole conversation that was sent, ``reply`` what the model answered (None when it failed).
     ``error`` is the provider's or our own reason when ``http_status`` isn't 200. ``source`` says who answered:
-    scripted, simulated, replayed or live.
+    scripted, simulated, replayed or live. ``settings`` are the sampling settings that were sent, ``options`` what else
+    the request said beside model, conversation, tools and stream, such as ``tool_choice`` and ``response_format``.
     """
 
     at: float
@@ -76,6 +77,7 @@ class ModelCall(msgspec.Struct, frozen=True, omit_defaults=True, tag="model_call
     messages: tuple[Message, ...] = ()
     tools: tuple[ToolOffer, ...] = ()
     settings: dict[str, Any] = {}
+    options: dict[str, Any] = {}
     reply: Message | None = None
     stop_reason: str | None = None
     model_reported: str | None = None

@@ -265,6 +265,7 @@ class Exchange:
                 messages=request.messages,
                 tools=request.tools,
                 settings=request.settings,
+                options=_options(self.body, request),
                 reply=seen.message,
                 stop_reason=seen.stop_reason,
                 model_reported=seen.model,
@@ -279,6 +280,15 @@ class Exchange:
                 fault=None if self.fault is None else self.fault.kind,
             )
         )
+
+
+_TOLD = frozenset({"model", "messages", "input", "instructions", "system", "tools", "stream", "previous_response_id"})
+
+
+def _options(body: Mapping[str, Any], request: Request) -> dict[str, Any]:
+    """What a request says beside what its event tells in other words."""
+    told = request.settings
+    return {name: body[name] for name in body if name not in _TOLD and name not in told and body[name] is not None}
 
 
 def _whole(text: str) -> tuple[str, ...]:

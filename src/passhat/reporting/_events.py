@@ -17,7 +17,7 @@ LONGEST_PAGE = 200_000  # characters; a trial whose texts are all cut may still 
 
 
 class Events:
-    """Shows events one after another; of each model call only what is new in its conversation.
+    """Shows events one after another; of each model call only what is new in its conversation and its parameters.
 
     ``offers``: also the names of the tools that a request offers, where they are others than in the one before.
     """
@@ -27,6 +27,7 @@ class Events:
         self._cuts = cuts
         self._offers = offers
         self._offered: Sequence[str] | None = None
+        self._asked: dict[str, Any] = {}  # the settings and options of the request before
         self._said: Sequence[Message] = ()
         self._told: AgentEvent | None = None  # of a conversation: the message that was told last
         self._tools: dict[str, str] = {}
@@ -83,6 +84,11 @@ class Events:
         if self._offers and not beside and offered != self._offered:
             self._page.line((f"tools: {clean(', '.join(offered) or 'none', VALUE)}", DIM), indent=9)
             self._offered = offered
+        asked = {**call.settings, **call.options}
+        if not beside and asked != self._asked:
+            told = sorted((f"{name}={_json(value)}" for name, value in asked.items()), key=len)
+            self._cuts.value(self._page, ("parameters: ", DIM), ", ".join(told) or "none", style=DIM)
+            self._asked = asked
         if call.refused is not None:
             self._page.bullet("✗", BAD, f"refused by us: {clean(call.refused, 80)}", indent=9)
         if call.error is not None:
