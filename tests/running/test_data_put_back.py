@@ -246,3 +246,76 @@ def test_a_folder_is_known_by_what_it_is_and_not_by_when_it_or_what_is_above_it_
     (tmp_path / "store").rename(tmp_path / "away")
     (tmp_path / "spare").rename(tmp_path / "store")
     assert data.moved() == ("up/fx",)
+
+
+TWO = """
+    import time
+    from pathlib import Path
+    from passhat import Suite, Task
+
+    HERE = Path(__file__).parent
+
+    def wait_for(name):
+        while not (HERE / name).exists():
+            time.sleep(0.005)
+
+    def prepare(trial):
+        if trial.task_id == "prepares":
+            (HERE / "start/r.txt").write_text("made")
+
+    def agent(trial):
+        if trial.task_id == "changes":
+            wait_for("ready")
+            (HERE / "start/r.txt").write_text("changed")
+            (HERE / "changed").touch()
+        if trial.task_id == "beside":
+            (HERE / "ready").touch()
+            wait_for("changed")
+            trial.workspace
+        if trial.task_id == "prepares":
+            trial.workspace
+        return "done"
+
+    suite = Suite("two", tasks=[Task(name) for name in {tasks}], agent=agent, graders=[lambda trial: True],
+                  template="start", prepare={prepare})
+"""
+
+
+@pytest.mark.parametrize("isolation", ["process", "spawn"])
+def test_an_agent_that_finds_its_template_changed_by_a_neighbour_has_not_failed(
+    run_file: Callable[..., Run], isolation: str
+) -> None:
+    text = TWO.format(tasks=["changes", "beside"], prepare=None)
+    run = run_file(text, isolation=isolation, beside={"start/r.txt": "good"}, concurrency=2)
+    found = {record.task: record for record in run.trials()}
+    assert (found["beside"].status, found["beside"].passed) == (Status.ENVIRONMENT_ERROR, None)
+    error = found["beside"].error
+    assert error is not None
+    assert (error.kind, "the template was changed while the run went on" in error.message) == ("template", True)
+    assert not found["beside"].attempts
+
+
+def test_nor_has_one_whose_template_was_changed_while_its_world_was_made(run_file: Callable[..., Run]) -> None:
+    text = TWO.format(tasks=["prepares"], prepare="prepare")
+    run = run_file(text, beside={"start/r.txt": "good"}, retries=0)
+    (record,) = run.trials()
+    assert (record.status, record.passed) == (Status.ENVIRONMENT_ERROR, None)
+    assert record.error is not None
+    assert record.error.kind == "template"
+
+
+def test_an_agent_that_only_says_so_has_failed(run_file: Callable[..., Run]) -> None:
+    text = """
+        from passhat import Suite, Task
+        from passhat.trial import WorkspaceError
+
+        def agent(trial):
+            trial._workspace.refused = WorkspaceError("the template was changed while the run went on")
+            return "done"
+
+        suite = Suite("says", tasks=[Task("a")], agent=agent, graders=[lambda trial: True], template="start")
+    """
+    (record,) = run_file(text, beside={"start/r.txt": "good"}).trials()
+    assert (record.status, record.passed) == (Status.AGENT_ERROR, False)
+    assert record.error is not None
+    assert record.error.kind == "raised"

@@ -1,4 +1,7 @@
-"""What graders said while other data lay where the run's had been: a swap above it changes no file of the data."""
+"""Other data, or another template, than when the run began: what grades are worth then, and whose doing it was.
+
+Data may be swapped by a folder above it, which changes no file of it.
+"""
 
 from __future__ import annotations
 
@@ -8,8 +11,10 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from passhat.facts import ErrorInfo, Grade, Role, named
+from passhat.running._data_files import last_change
 
 if TYPE_CHECKING:
+    from passhat.running._inline import World
     from passhat.running._spans import Span, Spans
 
 _WHAT = "isn't the folder that was there when the run began: it, or one above it, was replaced, renamed or mounted over"
@@ -40,3 +45,16 @@ def who_moved(moved: Collection[str], span: Span | None, spans: Spans) -> ErrorI
     return ErrorInfo(
         "data", f"{named(sorted(moved))} {_WHAT}, while this trial's agent was under way and no other trial"
     )
+
+
+def changed_by_others(world: World, span: Span, spans: Spans) -> bool:
+    """Whether the template was changed during the run, and by somebody else than the agent of this trial as far as can
+    be known: at a time when another trial or grading was under way, too, or when this agent wasn't."""
+    if world.template is None:
+        return False
+    try:
+        at = last_change(world.template)
+    except OSError:
+        return False
+    others = spans.owners(at) - {span.owner}
+    return at > world.template_stamp and (bool(others) or not span.has(at) or span.before_turn(at))

@@ -33,10 +33,11 @@ from passhat.running._moved_data import unbelieved, who_moved
 from passhat.running._passed_over import passed_over
 from passhat.running._plan import PlannedTrial
 from passhat.running._process_grading import ProcessGrading
+from passhat.running._process_left import Left, led_environ
 from passhat.running._process_orders import SuiteAddress
 from passhat.running._process_place import TrialFolder
 from passhat.running._process_server import Ending, ServerThread
-from passhat.running._process_trial import LIMIT_GRACE, Left, ProcessTrial, led_environ
+from passhat.running._process_trial import LIMIT_GRACE, ProcessTrial
 from passhat.running._spans import Span, Spans
 from passhat.trial import ModelAccess
 
@@ -130,7 +131,7 @@ class ProcessExecutor:
         world = self._world
         beside = world.prepare is not None or world.environment is not None or bool(planned.services)
         span.alone = not (beside or world.moved())
-        trial = ProcessTrial(self._world, planned, self._new_folder, self._suite, self._variables, span)
+        trial = ProcessTrial(self._world, planned, self._new_folder, self._suite, self._variables, span, self._spans)
         try:
             ending = Ending(lambda: trial.goes_on)
             trial.session.at_limit = lambda: self._server.end_after(LIMIT_GRACE, ending, "limit")

@@ -244,12 +244,15 @@ class Attempt:
     def _act(self, agent: Callable[..., Any]) -> Done:
         self.recorder.restart()
         self.channel.phase("act", Acting(self.recorder.start, self.turn))
+        output, raised = None, None
         try:
             output = self._call(agent)
         except BaseException as error:
-            return Done(None, error_info("raised", error))
+            raised = error_info("raised", error)
         if self.workspace.refused is not None:
-            return Done(None, error_info("raised", self.workspace.refused))
+            return Done(None, error_info("template", self.workspace.refused))
+        if raised is not None:
+            return Done(None, raised)
         try:
             return Done(checked(output, self.order.output_bytes))
         except TooLarge as large:

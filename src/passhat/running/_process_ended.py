@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from passhat.running._inline import World
 
 LOAD_SECONDS = 120.0  # for the import of the user's code in a trial's process
-_SAID = {"raised", "output", "output_bytes", "environment", "simulator"}
+_SAID = {"raised", "output", "output_bytes", "environment", "simulator", "template"}
 
 
 def said(error: ErrorInfo | None) -> ErrorInfo | None:

@@ -15,8 +15,8 @@ from passhat.running._calling import DeadlinePassed
 from passhat.running._executor import Acted
 from passhat.running._grading import no_grade
 from passhat.running._process_ended import LOAD_SECONDS
+from passhat.running._process_left import Left, led_environ, process_limits
 from passhat.running._process_orders import Graded, GradeOrder
-from passhat.running._process_trial import Left, led_environ, process_limits
 from passhat.trial import ModelAccess, service_variables
 
 if TYPE_CHECKING:

@@ -110,8 +110,8 @@ class Unready(msgspec.Struct, frozen=True, tag="unready"):
 
 
 class Done(msgspec.Struct, frozen=True, tag="done"):
-    """The agent returned or raised. The error's kind is "raised", "output", "output_bytes", "environment" or
-    "simulator"."""
+    """The agent returned or raised. The error's kind is "raised", "output", "output_bytes", "environment", "simulator"
+    or "template"."""
 
     output: Any = None
     error: ErrorInfo | None = None

@@ -7,7 +7,6 @@ import functools
 import os
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,13 +14,15 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from passhat.facts import ErrorInfo, OutputText, Status, Transcript, shortened
-from passhat.isolation import Ended, Job, ProcessLimits
+from passhat.isolation import Ended, Job
 from passhat.isolation._environ import make_home
 from passhat.running._calling import DeadlinePassed, is_async
 from passhat.running._executor import Acted
 from passhat.running._grading import diff_of
+from passhat.running._moved_data import changed_by_others
 from passhat.running._plan import PlannedTrial
 from passhat.running._process_ended import LOAD_SECONDS, died_closing, is_late, said, unready
+from passhat.running._process_left import Left, led_environ, process_limits
 from passhat.running._process_orders import (
     Acting,
     ActNews,
@@ -37,10 +38,10 @@ from passhat.running._process_orders import (
 )
 from passhat.running._process_place import TrialFolder, sealed
 from passhat.running._session import limit_reached, model_that_answered, open_session, session_notes
-from passhat.running._spans import Span
+from passhat.running._spans import Span, Spans
 from passhat.running._verdict import believed, is_graded, may_run_again, status_of
 from passhat.running._workspaces import Unfit
-from passhat.trial import CLEARED, Recorder, service_variables
+from passhat.trial import Recorder, service_variables
 
 if TYPE_CHECKING:
     from passhat.running._inline import World
@@ -49,23 +50,6 @@ LEAVE_SECONDS = 5.0  # after the agent, where there is no environment to close: 
 LIMIT_GRACE = 2.0  # after the first call that a limit refused: nothing passes any more, but it is graded for score
 _decoder = msgspec.json.Decoder(ActNews)
 _LIMITS = {"memory": "memory_bytes", "processes": "processes", "output": "output_bytes"}
-
-
-@dataclass(frozen=True)
-class Left:
-    """What grading needs to know of a trial beside what its agent left; ``diff`` and ``lost`` are a stored trial's.
-
-    ``span``: when its agent was under way; None of a stored one, of which that isn't known.
-    """
-
-    world: World
-    planned: PlannedTrial
-    suite: SuiteAddress
-    variables: Mapping[str, str]
-    before: dict[str, str] | None = None
-    diff: Mapping[str, str] | None = None
-    lost: Mapping[str, str] = field(default_factory=dict)
-    span: Span | None = None
 
 
 class ProcessTrial:
@@ -79,9 +63,11 @@ class ProcessTrial:
         suite: SuiteAddress,
         variables: Mapping[str, str],
         span: Span,
+        spans: Spans,
     ) -> None:
         self.world = world
         self.span = span
+        self.spans = spans
         self.variables = variables
         self.planned = planned
         self.make_folder = make_folder
@@ -301,8 +287,12 @@ class ProcessTrial:
         return None, ended.error or ErrorInfo("exited", "its process ended before the agent returned")
 
     def _believed(self, error: ErrorInfo | None) -> ErrorInfo | None:
+        error = said(error)
+        if error is not None and error.kind == "template":
+            others = changed_by_others(self.world, self.span, self.spans)
+            return error if others else msgspec.structs.replace(error, kind="raised")
         agent = self.world.agents.get(self.planned.arm)
-        return believed(said(error), agent, self.planned.task.input, lambda: self.variables)
+        return believed(error, agent, self.planned.task.input, lambda: self.variables)
 
     def _limit(self, ended: Ended) -> ErrorInfo | None:
         """The limit that was reached: what the gateway saw, then what isolation saw, then the size of the output."""
@@ -357,16 +347,3 @@ class ProcessTrial:
         finally:
             if self.spare is not None:
                 self.spare.clear()
-
-
-def led_environ(variables: Mapping[str, str], access: Mapping[str, str]) -> dict[str, str]:
-    """The environment of a process whose model clients are led to the gateway."""
-    return {name: value for name, value in {**variables, **access}.items() if name not in CLEARED}
-
-
-def process_limits(world: World, output_bytes: int | None) -> ProcessLimits:
-    """What isolation holds a process to; its deadlines are in the phases."""
-    limits = world.limits
-    return ProcessLimits(
-        seconds=None, memory_bytes=limits.memory_bytes, processes=limits.processes, output_bytes=output_bytes
-    )

@@ -10,7 +10,11 @@ import msgspec
 from passhat.facts import RULES, Counts, ErrorInfo, Grade, Grading, Status, decide
 from passhat.facts._grades import Verdict
 
-_NOT_THE_AGENT = {"simulator": Status.SIMULATOR_ERROR, "environment": Status.ENVIRONMENT_ERROR}
+_NOT_THE_AGENT = {
+    "simulator": Status.SIMULATOR_ERROR,
+    "environment": Status.ENVIRONMENT_ERROR,
+    "template": Status.ENVIRONMENT_ERROR,  # that others changed, as the runner knows by itself
+}
 
 
 def believed(
@@ -25,7 +29,7 @@ def believed(
     >>> believed(ErrorInfo("simulator", "it says"), print, None, dict)
     ErrorInfo(kind='raised', message='it says', type='', traceback='')
     """
-    if error is None or error.kind not in _NOT_THE_AGENT:
+    if error is None or error.kind not in ("simulator", "environment"):
         return error
     if error.kind == "simulator":
         true = getattr(agent, "simulates_a_user", False) is True
