@@ -319,3 +319,33 @@ def test_an_agent_that_only_says_so_has_failed(run_file: Callable[..., Run]) -> 
     assert (record.status, record.passed) == (Status.AGENT_ERROR, False)
     assert record.error is not None
     assert record.error.kind == "raised"
+
+
+def test_an_agent_that_puts_a_folder_in_the_template_s_place_that_was_made_before_it_has_failed(
+    run_file: Callable[..., Run],
+) -> None:
+    text = """
+        import os
+        from pathlib import Path
+        from passhat import Suite, Task
+
+        HERE = Path(__file__).parent
+
+        def agent(trial):
+            if trial.number == 0:
+                (HERE / "other/start").mkdir(parents=True)
+                (HERE / "other/start/r.txt").write_text("other")
+            else:
+                os.rename(HERE / "up", HERE / "kept")
+                os.rename(HERE / "other", HERE / "up")
+                trial.workspace
+            return "done"
+
+        suite = Suite("puts", tasks=[Task("a")], agent=agent, graders=[lambda trial: False], trials=2,
+                      template="up/start")
+    """
+    run = run_file(text, beside={"up/start/r.txt": "good"}, concurrency=1)
+    assert [(record.status, record.passed) for record in run.trials()] == [
+        (Status.COMPLETED, False),
+        (Status.AGENT_ERROR, False),
+    ]

@@ -115,7 +115,7 @@ def whose_change(grades: Sequence[Grade], span: Span | None, spans: Spans) -> tu
         if file in gone:
             notes.append(f"{name} is gone: whose doing that is isn't known")
         elif not span.has(at):
-            notes.append(f"{name} was changed when this trial's agent wasn't under way: it isn't this agent's doing")
+            notes.append(f"{name} was changed when this trial's agent wasn't under way: whose doing it is isn't known")
         elif span.before_turn(at):
             notes.append(
                 f"{name} was written while this trial's world was made (prepare, environment), before its agent began: "

@@ -48,13 +48,17 @@ def who_moved(moved: Collection[str], span: Span | None, spans: Spans) -> ErrorI
 
 
 def changed_by_others(world: World, span: Span, spans: Spans) -> bool:
-    """Whether the template was changed during the run, and by somebody else than the agent of this trial as far as can
-    be known: at a time when another trial or grading was under way, too, or when this agent wasn't."""
+    """Whether somebody else than the agent of this trial can have changed the template, which was as it was before that
+    began: another trial or grading that was under way, or code of the suite's before the agent's turn.
+
+    A template that was changed before and put in its place by a folder above it doesn't tell when that was.
+    """
     if world.template is None:
         return False
     try:
         at = last_change(world.template)
     except OSError:
         return False
-    others = spans.owners(at) - {span.owner}
-    return at > world.template_stamp and (bool(others) or not span.has(at) or span.before_turn(at))
+    before = at < span.began
+    others = spans.others_since(span) if before else spans.owners(at) - {span.owner}
+    return at > world.template_stamp and (bool(others) or (not before and span.before_turn(at)))
