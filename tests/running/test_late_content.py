@@ -56,3 +56,40 @@ def test_a_file_that_is_what_it_was_judges_and_one_that_is_not_is_refused(
         "back": (Status.COMPLETED, True),
         "utime": (Status.AGENT_ERROR, False),
     }
+
+
+CHILDREN = """
+    from concurrent.futures import ProcessPoolExecutor
+    from multiprocessing import get_context
+    from pathlib import Path
+    from passhat import Suite, Task
+    from helper import judged
+
+    RULES = Path(__file__).parent / "lazy_rules.py"
+
+    def agent(trial):
+        RULES.chmod(RULES.stat().st_mode)
+        if trial.task_id == "changes":
+            RULES.write_text("right = bool")
+        return "right"
+
+    def in_a_child(trial):
+        with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
+            return pool.submit(judged, trial.output).result(60)
+
+    suite = Suite("late", tasks=[Task("touches"), Task("changes")], agent=agent, graders=[in_a_child])
+"""
+HELPER = """
+def judged(output):
+    import lazy_rules
+    return lazy_rules.right(output)
+"""
+
+
+def test_so_it_is_for_what_a_grader_s_workers_import(run_file: Callable[..., Run]) -> None:
+    rules = {"lazy_rules.py": "def right(output): return output == 'right'\n", "helper.py": HELPER}
+    run = run_file(CHILDREN, beside=rules, concurrency=1, order="task")
+    assert [(record.status, record.passed) for record in run.trials()] == [
+        (Status.COMPLETED, True),
+        (Status.AGENT_ERROR, False),
+    ]
