@@ -260,7 +260,7 @@ def test_a_failed_subtest_fails_its_trial_and_not_the_session(pytester: pytest.P
     )
     result = pytester.runpytest()
     result.stdout.fnmatch_lines(
-        ["*test_shows*", "*2 x subtest: assert 1 == 2", "*--- trial 1 *", ">*assert left == right", "E*assert 1 == 2"]
+        ["*test_shows*", "*2 x subtest: assert 1 == 2", "--- trial 1: *", ">*assert left == right", "E*assert 1 == 2"]
     )
     result.stdout.fnmatch_lines(["*test_it  recorded only: 3 of 4 trials passed*"])
 

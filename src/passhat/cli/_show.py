@@ -43,14 +43,19 @@ def command(
     as_json: bool,
     root: Path,
 ) -> int:
-    """List a run's trials; with TASK those of one task; with TRIAL everything that happened in one."""
+    """List a run's trials; with TASK those of one task; with TRIAL everything that happened in one.
+
+    TASK may name the trial too: TASK#1, as reports write it, or a trial's id in pytest, "test_x[trial2of3]".
+    """
     from passhat.records import RunReader, find_run
 
-    if suite is not None and (trial is None or as_json):
-        raise NoSuchTrial("--suite adds to one trial on a screen: name its TASK and TRIAL, without --json")
     if is_table(run):
         raise NoSuchTrial(f"{run} is a table of outcomes: it has no transcripts to show. passhat report {run} reads it")
     reader = RunReader(find_run(run, root))
+    if task is not None:
+        task, trial, arm = _named(reader, task, trial, arm)
+    if suite is not None and (trial is None or as_json):
+        raise NoSuchTrial("--suite adds to one trial on a screen: name its TASK and TRIAL, without --json")
     found = list(_matching(reader, task, trial, arm))
     if not found:
         raise NoSuchTrial(_missing(reader, task, trial, arm))
@@ -66,6 +71,16 @@ def command(
 
         click.echo(render_trials(reader.manifest, records, task=task, **terminal()))
     return 0
+
+
+def _named(reader: RunReader, task: str, trial: int | None, arm: str | None) -> tuple[str, int | None, str | None]:
+    """What the name of a task says of trial and arm, where the command line doesn't say it."""
+    from passhat.cli._named import named_trial
+
+    if trial is not None:
+        return task, trial, arm
+    found, number, of_arm = named_trial(task, {(record.task, record.arm) for record in reader.trials()})
+    return found, number, arm or of_arm
 
 
 def _matching(reader: RunReader, task: str | None, trial: int | None, arm: str | None) -> Iterator[TrialRecord]:

@@ -11,6 +11,8 @@ from passhat.pytest_plugin._trial_parts import TrialParts
 
 _OF_CASE = ("rule", "gate", "undecided", "task", "arm", "arms")  # what each part says of its case
 
+_FINE = ("passed", "skipped", "not_needed")
+
 
 class CaseParts:
     """The trials of a case as far as they are known; ``n`` is how many there are to be."""
@@ -23,6 +25,7 @@ class CaseParts:
         self.lost: set[int] = set()  # that began and have no end: recorded with the verdict
         self.trials: dict[int, TrialParts] = {}
         self.location: tuple[str, int | None, str] = (name.partition("::")[0], None, name)
+        self.failed: tuple[int, str] | None = None  # the first trial that didn't pass, with its transcript's JSON
         self.known: Part | None = None  # one that says the rule and the place of the case
 
     def take(self, part: Part) -> None:
@@ -33,6 +36,12 @@ class CaseParts:
         trial.take(part)
         if self.known is None and part.rule:
             self.known = part
+
+    def keep(self, trial: TrialParts) -> None:
+        """Keep the transcript of the first trial that didn't pass, for the verdict: those of all are soon let go."""
+        first = self.failed is None or trial.number < self.failed[0]
+        if first and trial.worst().kind not in _FINE:
+            self.failed = trial.number, trial.packed
 
     @property
     def over(self) -> bool:
@@ -67,4 +76,5 @@ class CaseParts:
     def let_go(self) -> None:
         """Forget what is decided: a session may have very many trials."""
         self.trials.clear()
+        self.failed = None
         self.known = None

@@ -12,6 +12,8 @@ from passhat.facts import ModelSource, TaskGate
 from passhat.pytest_plugin._case_parts import CaseParts
 from passhat.pytest_plugin._cases import case_of, without_group
 from passhat.pytest_plugin._closing import write_closing
+from passhat.pytest_plugin._environment import host_environment
+from passhat.pytest_plugin._failed_trial import with_evidence
 from passhat.pytest_plugin._items import Case
 from passhat.pytest_plugin._kept_reports import KeptReports
 from passhat.pytest_plugin._keys import CASE
@@ -22,6 +24,7 @@ from passhat.pytest_plugin._recording import Recording
 from passhat.pytest_plugin._trial_parts import TrialParts
 from passhat.pytest_plugin._verdict import CaseVerdict, cut_short, decide_case, load_ahead
 from passhat.pytest_plugin._verdict_reports import verdict_reports
+from passhat.running import secrets_of
 
 _ENDED_BY_ITSELF = (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED, pytest.ExitCode.NO_TESTS_COLLECTED)
 _GREEN = (pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED)  # what some CI systems let through
@@ -42,6 +45,7 @@ class Deciding:
         self._cut = False  # whether a case was called off at the session's end
         self._kept = KeptReports(config)
         manifest = describe_session(config)
+        self._secrets = secrets_of(host_environment(config))
         self._looks = Looks(config, manifest)
         self._expect(ids)
         items = getattr(session, "items", ())
@@ -121,6 +125,7 @@ class Deciding:
         if number in case.finished or number not in case.trials:
             return
         case.finished.add(number)
+        case.keep(case.trials[number])
         if number not in case.lost:
             self._recording.add(case.trials[number])
         if case.over:
@@ -181,6 +186,9 @@ class Deciding:
         policy = self._config.getoption("passhat_undecided")
         who = msgspec.convert(source, ModelSource)
         verdict = decide_case(trials, policy, who, looks)
+        if verdict.outcome in ("failed", "error") and case.failed is not None:
+            run = self._recording.run_of(first.arms)
+            verdict = with_evidence(verdict, case.name, case.n, case.failed, run, self._secrets)
         green = verdict.outcome not in ("failed", "error")
         if first.rule and not (cut and green):  # without a rule, what is missing makes the report incomplete too
             self._recording.decided(first.arms, _task_gate(case.name, trials, policy, who, verdict))

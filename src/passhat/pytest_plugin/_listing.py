@@ -17,7 +17,7 @@ def listing(trials: Sequence[TrialParts], most: int = 3) -> list[str]:
     lines = [f"{count} x {shown[stem]}" for stem, count in counts.most_common(10)]
     different = {_stem(part.text): (number, part) for number, part in reversed(worst) if part.text}
     for number, part in sorted(different.values(), key=lambda row: row[0])[:most]:
-        lines += ["", f"--- trial {number} (#{number - 1} in the record): {part.kind} ---", _end_of(part.text)]
+        lines += ["", f"--- trial {number}: {part.kind} ---", _end_of(part.text)]
     return lines
 
 

@@ -71,6 +71,14 @@ class Recording:
         if time.monotonic() - self._wrote >= _SECONDS:
             self.write()
 
+    def run_of(self, arms: Arms) -> str:
+        """The id of the run in which such trials are recorded; empty where they can't be."""
+        try:
+            return "" if self._problem else self._run(arms).writer.run_id
+        except (PasshatError, OSError) as error:
+            self._problem = f"trials weren't recorded: {error}"
+            return ""
+
     def decided(self, arms: Arms, gate: TaskGate) -> None:
         """Keep the rule that a case was judged by, so that a report of the record says the same."""
         self._gates.setdefault(arms, []).append(gate)

@@ -38,13 +38,13 @@ class Transcripts:
         return report
 
 
-def transcript_section(transcript: Transcript, secrets: Iterable[str] = ()) -> str:
+def transcript_section(transcript: Transcript, secrets: Iterable[str] = (), longest: int = 4000) -> str:
     """A failing test's transcript, short enough to read, without secrets and without what a terminal would obey."""
     from passhat.reporting import render_transcript
 
     data = _redacted(msgspec.to_builtins(transcript), tuple(secrets))
     width = min(120, max(60, shutil.get_terminal_size().columns))
-    return render_transcript(msgspec.convert(data, Transcript), width=width)
+    return render_transcript(msgspec.convert(data, Transcript), width=width, longest=longest)
 
 
 def _redacted(value: Any, secrets: tuple[str, ...]) -> Any:

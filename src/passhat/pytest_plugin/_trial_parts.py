@@ -79,6 +79,11 @@ class TrialParts:
         """Whether there is a transcript."""
         return bool(self._packed)
 
+    @property
+    def packed(self) -> str:
+        """The transcript as JSON text; empty where no model was used, or when it is written."""
+        return self._packed
+
     def let_go(self) -> None:
         """Forget the transcript, which may be long, once it is written."""
         self.record()

@@ -49,7 +49,7 @@ class Variables:
         if not self._routing.withheld.active:
             self._routing.withheld.back()
         key, current = self._gateway.process_key, os.environ.get
-        if all([current(name) == key for name in self._keys]):  # as before nearly every trial
+        if all(current(name) == key for name in self._keys):  # as before nearly every trial
             return
         for name in self._of_tests():
             os.environ[name] = key

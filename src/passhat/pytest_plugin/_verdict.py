@@ -36,6 +36,7 @@ class CaseVerdict:
     xfail: str | None = None
     expected: Literal["", "may fail", "must fail"] = ""  # what the record says of an xfail
     report: Report | None = None
+    sections: tuple[tuple[str, str], ...] = ()  # what is shown below a failed one, with a title each
     aside: str = ""  # the bound of what is undecided, what a later look says of itself: in the session's last lines
 
 

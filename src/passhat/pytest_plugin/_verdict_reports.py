@@ -25,7 +25,7 @@ class VerdictText(TerminalRepr):
         headline, _, rest = self._text.partition("\n")
         tw.line(headline, red=True, bold=True)
         tw.line(rest)
-        tw.line(f"\n{self.reprcrash.path}:{self.reprcrash.lineno}")
+        tw.line(f"\n{self.reprcrash.path}:{self.reprcrash.lineno} is where the test begins")
 
     def __str__(self) -> str:
         return self._text
@@ -35,7 +35,10 @@ def verdict_reports(name: str, location: Location, verdict: CaseVerdict, seconds
     """The reports of a test's phases; one that is skipped or an error has no body."""
     early = verdict.outcome in ("error", "skipped") and not verdict.xfail
     for when in ("setup", "teardown") if early else ("setup", "call", "teardown"):
-        yield _phase(name, location, verdict, when, seconds, decisive=when == ("setup" if early else "call"))
+        report = _phase(name, location, verdict, when, seconds, decisive=when == ("setup" if early else "call"))
+        if report.failed:
+            report.sections += verdict.sections
+        yield report
 
 
 def _phase(
