@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from rich.text import Text
 
 from passhat.comparing import ArmFacts, Candidate, Claim, Comparison, Delta, p_text, points
-from passhat.facts import count
+from passhat.facts import count, named
 from passhat.reporting._blocks import BAD, DIM, GOOD, STRONG, WARN, Cell, Column, Page
 from passhat.reporting._console import Look
 from passhat.reporting._findings import findings
@@ -118,6 +118,23 @@ def _lifts(page: Page, comparison: Comparison, candidate: Candidate) -> None:
     if first.tasks_like_these is not None:
         tests += f"; tasks like these by {first.tasks_like_these.test}"
     page.line((tests, DIM), indent=2)
+    if text := _unlike(candidate, comparison.alpha):
+        page.line((text, DIM), indent=2)
+
+
+def _unlike(candidate: Candidate, alpha: float) -> str:
+    """Why p may be small where the interval holds 0: they ask different questions, each by a method of its own."""
+    rows = []
+    for lift in candidate.lift:
+        claims = [claim for claim in (lift.these_tasks, lift.tasks_like_these) if claim is not None]
+        if any(claim.p <= alpha and claim.interval[0] <= 0 <= claim.interval[1] for claim in claims):
+            rows.append(lift.rate)
+    if not rows:
+        return ""
+    return (
+        f"{named(rows)}: p asks whether anything changed at all, the interval by how much this rate did, which takes "
+        "more trials. Each has a method of its own; here a change is shown, and not its size"
+    )
 
 
 def _claim_columns(target: str) -> list[Column]:
@@ -215,7 +232,8 @@ def _amount(name: str, delta: Delta, alpha: float) -> Sequence[Cell]:
     shown = _FORMAT[name]
     sign = "+" if delta.delta > 0 else "−" if delta.delta < 0 else ""
     style = DIM if not delta.delta or delta.p > alpha else BAD if delta.delta > 0 else GOOD
-    share = f"{sign}{abs(delta.delta) / delta.baseline * 100:.0f} %" if delta.baseline else ""
+    whole = shown(delta.baseline) != shown(0)  # of what reads as nothing no share says anything
+    share = f"{sign}{abs(delta.delta) / delta.baseline * 100:.0f} %" if whole else ""
     p = p_text(delta.p).removeprefix("p ").removeprefix("= ")
     difference = Text(f"{sign}{shown(abs(delta.delta))}", style)
     return [name, shown(delta.baseline), shown(delta.candidate), difference, Text(share, style), p, str(delta.pairs)]
