@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
-import subprocess
 import tempfile
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -14,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from passhat.facts import ModelCall, Transcript, TrialRecord, count, digest, name_in_text
+from passhat.isolation import ask_git
 from passhat.records import unpack_workspace
 
 if TYPE_CHECKING:
@@ -111,8 +110,11 @@ def _trouble(repository: Path) -> str:
     """What is wrong with a repository's history; empty when it is its own, or can't be told."""
     if (repository / ".git" / "objects" / "info" / "alternates").is_file():
         return "has a git repository that takes objects from one outside"
-    if shutil.which("git") is None:
-        return ""
+    if _git(repository, "config", "--get-regexp", r"^(extensions\.partialclone|remote\..*\.promisor)$"):
+        return (
+            "has a git repository that is a partial clone: what it lacks can be had from its remote at any time, "
+            "so its history can't be looked through"
+        )
     beside = _git(repository, "rev-list", "--count", "--all", "--reflog", "--not", "HEAD")
     if beside.isdigit() and int(beside):
         return (
@@ -127,20 +129,9 @@ def _trouble(repository: Path) -> str:
 
 
 def _git(repository: Path, *arguments: str) -> str:
-    """What git says; empty when it fails. Nothing that the repository configures is run."""
-    environ = {"PATH": os.environ.get("PATH", os.defpath), "HOME": str(repository), "GIT_CONFIG_NOSYSTEM": "1"}
-    safe = ("-c", "safe.directory=*", "-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null", "--no-pager")
-    try:
-        done = subprocess.run(
-            ("git", *safe, "-C", str(repository), *arguments),
-            env=environ,
-            capture_output=True,
-            timeout=_GIT_SECONDS,
-            check=False,
-        )
-    except (OSError, subprocess.TimeoutExpired):
-        return ""
-    return done.stdout.decode(errors="replace").strip() if done.returncode == 0 else ""
+    """What git says of a repository that an agent left; empty when it fails."""
+    said = ask_git(repository, *arguments, seconds=_GIT_SECONDS, foreign=True)
+    return "" if said is None else said.decode(errors="replace").strip()
 
 
 def files_beside(suite: Suite) -> Files:

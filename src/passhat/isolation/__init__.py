@@ -15,9 +15,11 @@ if TYPE_CHECKING:
     from passhat.isolation._contract import Channel, Ended, Job, ProcessLimits
     from passhat.isolation._copying import copy_file
     from passhat.isolation._environ import home_environ, host_environ, make_home, trial_environ
+    from passhat.isolation._git import ask_git, hookless_git
     from passhat.isolation._isolated import ForkServer
     from passhat.isolation._leftovers import end_leftovers
     from passhat.isolation._mounts import unmount_below
+    from passhat.isolation._regular import NotAFile, open_regular, read_named, read_regular
     from passhat.isolation._removal import remove_tree
     from passhat.isolation._seal import SealChange, SealError, seal
     from passhat.isolation._seeding import reseed
@@ -33,18 +35,24 @@ _HOME = {
     "IsolationError": "_capabilities",
     "IsolationUnavailable": "_capabilities",
     "Job": "_contract",
+    "NotAFile": "_regular",
     "ProcessLimits": "_contract",
     "SealChange": "_seal",
     "SealError": "_seal",
     "ServerReport": "_spec",
     "ServerSpec": "_spec",
     "Slot": "_slot",
+    "ask_git": "_git",
     "capabilities": "_capabilities",
     "copy_file": "_copying",
     "end_leftovers": "_leftovers",
     "home_environ": "_environ",
+    "hookless_git": "_git",
     "host_environ": "_environ",
     "make_home": "_environ",
+    "open_regular": "_regular",
+    "read_named": "_regular",
+    "read_regular": "_regular",
     "remove_tree": "_removal",
     "reseed": "_seeding",
     "seal": "_seal",
@@ -61,18 +69,24 @@ __all__ = [
     "IsolationError",
     "IsolationUnavailable",
     "Job",
+    "NotAFile",
     "ProcessLimits",
     "SealChange",
     "SealError",
     "ServerReport",
     "ServerSpec",
     "Slot",
+    "ask_git",
     "capabilities",
     "copy_file",
     "end_leftovers",
     "home_environ",
+    "hookless_git",
     "host_environ",
     "make_home",
+    "open_regular",
+    "read_named",
+    "read_regular",
     "remove_tree",
     "reseed",
     "seal",

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import itertools
 import platform
-import subprocess
 import sys
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -13,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import passhat
 from passhat.facts import GitState, Manifest, digest
+from passhat.isolation import ask_git, read_regular
 
 if TYPE_CHECKING:
     from passhat.running._executor import Executor
@@ -101,15 +101,15 @@ def project_of(folder: Path) -> tuple[Path, GitState | None]:
 
 def _differs(root: Path) -> tuple[bool | None, str]:
     """Whether a repository's tree differs from its commit, and a hash of how; None and empty for what isn't known."""
-    tracked = _git(root, "status", "--porcelain", "--untracked-files=no")
+    tracked = _tracked(root)
     untracked = _git(root, "ls-files", "-z", "--others", "--exclude-standard", "--", "*.py")
     known = [] if untracked is None else sorted(name for name in untracked.split("\0") if name)
     if tracked is None or untracked is None:
         return True if tracked or known else None, ""
-    if not (tracked.strip() or known):
+    if not (tracked or known):
         return False, ""
-    diff = _git(root, "diff", "HEAD", "--no-ext-diff", "--no-color") if tracked.strip() else ""
-    if diff is None or (tracked.strip() and not diff):
+    diff = _diff(root, tracked)
+    if diff is None:
         return True, ""
     try:
         new = [(name, _hash(root / name)) for name in known]
@@ -119,15 +119,48 @@ def _differs(root: Path) -> tuple[bool | None, str]:
     return True, digest([changes, new]) if new else changes
 
 
+def _tracked(root: Path) -> dict[Path, str] | None:
+    """What git says of the tracked files that differ, by the repository: this one, or one of its submodules.
+
+    None when git can't say. Each submodule is asked by itself: git would go by what that configures.
+    """
+    own = _git(root, "status", "--porcelain", "--untracked-files=no")
+    if own is None:
+        return None
+    found = {root: own} if own.strip() else {}
+    for place in _submodules(root):
+        below = _tracked(place)
+        if below is None:
+            return None
+        found |= below
+    return found
+
+
+def _submodules(root: Path) -> list[Path]:
+    """The submodules of a repository that are checked out."""
+    if not (root / ".gitmodules").is_file():
+        return []
+    listed = _git(root, "ls-files", "-z", "--stage") or ""
+    links = [line.partition("\t")[2] for line in listed.split("\0") if line.startswith("160000 ")]
+    return [root / name for name in links if (root / name / ".git").exists()]
+
+
+def _diff(root: Path, tracked: Mapping[Path, str]) -> str | list[str] | None:
+    """How the tracked files differ; None when git can't say."""
+    diffs = [_git(place, "diff", "HEAD") for place in tracked]
+    if not all(diffs):
+        return None
+    told = [each for each in diffs if each]
+    return told[0] if [*tracked] == [root] else told or ""
+
+
 def _git(folder: Path, *words: str) -> str | None:
     """What git says; None when it can't be asked or fails."""
+    said = ask_git(folder, *words)
     try:
-        done = subprocess.run(
-            ["git", "-C", str(folder), *words], capture_output=True, text=True, timeout=10, check=True
-        )
-    except (OSError, subprocess.SubprocessError, ValueError):
+        return None if said is None else said.decode()
+    except UnicodeDecodeError:
         return None
-    return done.stdout
 
 
 def project_files(root: Path, suite_file: Path | None, imported: Mapping[str, str] | None = None) -> dict[str, str]:
@@ -167,7 +200,7 @@ def _imported_here() -> dict[str, None]:
 
 
 def _hash(path: Path) -> str:
-    return hashlib.sha256(path.read_bytes()).hexdigest()
+    return hashlib.sha256(read_regular(path)).hexdigest()
 
 
 def _relative(path: Path, root: Path) -> str:

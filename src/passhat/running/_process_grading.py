@@ -10,7 +10,7 @@ import msgspec
 
 from passhat.facts import ErrorInfo, Grade
 from passhat.graders import source_version
-from passhat.isolation import Ended, Job
+from passhat.isolation import Ended, Job, hookless_git
 from passhat.running._calling import DeadlinePassed
 from passhat.running._executor import Acted
 from passhat.running._grading import no_grade
@@ -124,12 +124,13 @@ class ProcessGrading:
             services=planned.services,
             judge=None if self.bench is None else self.bench.model,
         )
+        services = service_variables(planned.services)
         access = ModelAccess(world.gateway.base_url, world.gateway.process_key)
         seconds = world.limits.grade_seconds
         return Job(
             entry="passhat.running._process_child:grade",
             payload=msgspec.Raw(msgspec.json.encode(order)),
-            environ=led_environ(self.trial.variables, {**access.environ(), **service_variables(planned.services)}),
+            environ=hookless_git(led_environ(self.trial.variables, access.environ() | services)),
             confine=() if world.confine else None,
             only_old_code=True,
             seed=planned.seed,
