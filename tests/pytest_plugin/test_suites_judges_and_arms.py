@@ -59,7 +59,7 @@ def test_a_suite_gives_one_verdict_a_task(pytester: pytest.Pytester, mode: list[
             "FAILED test_sums.py::test_sums[[]hard[]] - * of 4 trials passed*",
             "FAILED test_sums.py::test_sums[[]crash[]] - 0 of 4 trials passed*",
             "4 x ZeroDivisionError: division by zero",
-            "test_sums.py:3",
+            "test_sums.py:3 is where the test begins",
         ]
     )
     run = last_run(pytester)

@@ -139,3 +139,11 @@ def test_a_gate_out_of_reach_of_the_option_is_refused_for_selected_tests_only(py
     assert both.ret == pytest.ExitCode.INTERRUPTED
     both.stdout.fnmatch_lines(["test_it.py::test_gated: --trials 2: pass@1 >= 0.8 can't be met by 1 task × 2 trials*"])
     assert not (pytester.path / "ran").exists()
+
+
+def test_a_body_that_is_broken_is_no_error_of_a_set_up(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(test_it="import pytest\n\n@pytest.mark.trials(2, simulated=True)\ndef test_it():\n    nope()\n")
+    result = pytester.runpytest("-p", "no:xdist", "--junitxml=junit.xml")
+    result.assert_outcomes(errors=1)
+    result.stdout.fnmatch_lines(["*_ ERROR at the trials of test_it _*"])
+    assert 'message="failed on setup with ' in pytester.path.joinpath("junit.xml").read_text(encoding="utf-8")

@@ -16,6 +16,7 @@ def test_parts_are_joined_in_order() -> None:
 
 def test_arguments_that_are_valid_json_text_are_read_and_others_kept() -> None:
     assert call("x", '{"a": 1}').tool_calls[0].arguments == {"a": 1}
+    assert call("x", "").tool_calls[0].arguments == {}
     broken = call("x", '{"a": ').tool_calls[0]
     assert (broken.arguments, broken.malformed) == ('{"a": ', True)
 
@@ -25,6 +26,9 @@ def test_arguments_that_are_valid_json_text_are_read_and_others_kept() -> None:
     [
         (lambda: say({"a": 1}), r"use structured\(\)"),  # type: ignore[arg-type]
         (lambda: call(""), "name of a tool"),
+        (lambda: call("refund", "A1"), r"call\('refund', 'A1'\): arguments have names, as in call\('refund', {'order'"),
+        (lambda: call("refund", '["A1"]'), "text is the JSON of such an object"),
+        (lambda: call("refund", ["A1"]), r"call\('refund', \['A1'\]\): arguments have names"),  # type: ignore[arg-type]
         (lambda: fail(200), "not a failure"),
         (lambda: fail(302), "from 400 to 599"),
         (lambda: reply(say("x"), stop="pending"), "'pending' is not one that a provider sends"),

@@ -83,6 +83,11 @@ class PytestTrial(Trial):
         unanswered = isinstance(self.mode, Refusing) and self.session.calls
         return self.astray or (self.mode.why if unanswered else "")
 
+    @property
+    def refusal(self) -> str:
+        """Why a request was refused here, which is what a client's error is about; empty where none was."""
+        return self.nobody or self.limit
+
     def complaint(self) -> str:
         """What is wrong at the end of a test that found nothing wrong itself; empty when all is well."""
         return self.nobody or self.limit
@@ -134,10 +139,7 @@ class Faux(PytestTrial):
         unused = self.session.unused()
         if unused:
             return f"the script was not used up; nothing asked for: {', '.join(unused)}"
-        if not self.session.calls:
-            return ""
-        calls = [event for event in self.transcript.events if isinstance(event, ModelCall)]
-        unmet = [call.error or "" for call in calls if call.refused == "script"]
+        unmet = self._unmet()
         if not unmet:
             return ""
         several = "a request" if len(unmet) == 1 else f"{len(unmet)} requests"
@@ -145,6 +147,18 @@ class Faux(PytestTrial):
             f"the script had no reply for {several}, though the test passed: {unmet[0]} "
             "If the agent is to meet an error there, script it: fail(400)."
         )
+
+    @property
+    def refusal(self) -> str:
+        """Also that the script had no reply."""
+        return super().refusal or next(iter(self._unmet()), "")
+
+    def _unmet(self) -> list[str]:
+        """What was said to requests that the script had no reply for."""
+        if not self.session.calls:
+            return []
+        calls = [event for event in self.transcript.events if isinstance(event, ModelCall)]
+        return [call.error or "" for call in calls if call.refused == "script"]
 
     def transport(self, library: str = "httpx2") -> Any:
         """A transport for a client that the test makes: ``httpx2.Client(transport=faux.transport())``."""

@@ -36,8 +36,15 @@ def suite_tests(suite: Suite | str | Path, *, trials: int | None = None, gate: A
     suite must pass, and a capability suite is only recorded. Gates of the suite as a whole are for ``passhat run``.
     Isolation is inline, and a trial that the provider or the environment spoiled isn't run again.
     """
+    __tracebackhide__ = True
     caller = sys._getframe(1)
-    place = (caller.f_code.co_filename, caller.f_lineno)
+    try:
+        return _made(suite, trials, gate, (caller.f_code.co_filename, caller.f_lineno))
+    except PasshatError as error:
+        raise error.with_traceback(None) from None  # the way to it is of no use to who calls this
+
+
+def _made(suite: Suite | str | Path, trials: int | None, gate: Any, place: tuple[str, int]) -> Callable[..., None]:
     found = _found(suite, Path(place[0]).parent)
     if gate == _BY_KIND:
         gate = EVERY_TRIAL if found.kind == "regression" else None

@@ -12,6 +12,7 @@ import pytest
 from passhat.facts import OutputText, Transcript
 from passhat.pytest_plugin._environment import host_environment
 from passhat.pytest_plugin._keys import EVIDENCE, FAILED
+from passhat.pytest_plugin._reasons import reason_first
 from passhat.running import secrets_of
 
 
@@ -32,6 +33,8 @@ class Transcripts:
         failed = call.excinfo is not None and not isinstance(call.excinfo.value, pytest.skip.Exception)
         if evidence is not None and failed:
             item.stash[FAILED] = True
+            if report.when == "call" and call.excinfo is not None:
+                reason_first(report, call.excinfo, evidence.refusal, item.config)
             if report.failed:
                 secrets = secrets_of(host_environment(item.config))
                 report.sections.append(("transcript", transcript_section(evidence.transcript, secrets)))

@@ -31,6 +31,15 @@ class VerdictText(TerminalRepr):
         return self._text
 
 
+class _OfTrials(str):
+    """A phase that stands for what happened in trials, in whichever of their phases; pytest's heading says so."""
+
+    __slots__ = ()
+
+    def __format__(self, spec: str) -> str:
+        return format("the trials", spec)
+
+
 def verdict_reports(name: str, location: Location, verdict: CaseVerdict, seconds: float) -> Iterator[pytest.TestReport]:
     """The reports of a test's phases; one that is skipped or an error has no body."""
     early = verdict.outcome in ("error", "skipped") and not verdict.xfail
@@ -51,6 +60,7 @@ def _phase(
         outcome, text = "failed", VerdictText(verdict.headline, verdict.text, path, (line or 0) + 1)
     elif decisive and verdict.outcome == "skipped":
         outcome, text = "skipped", (path, (line or 0) + 1, f"Skipped: {verdict.headline}")
+    phase: Any = _OfTrials(when) if outcome == "failed" and when == "setup" else when
     properties = list(verdict.properties) if when == "teardown" else []
     report = pytest.TestReport(
         name,
@@ -58,7 +68,7 @@ def _phase(
         {},
         outcome,
         text,
-        when,  # type: ignore[arg-type]
+        phase,
         duration=seconds if when == "call" else 0.0,
         user_properties=properties,
     )
