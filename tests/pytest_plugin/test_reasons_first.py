@@ -86,3 +86,10 @@ def test_what_suite_tests_refuses_is_shown_without_the_way_to_it(
     assert "passhat/pytest_plugin" not in text
     assert "passhat/suite" not in text
     result.stdout.fnmatch_lines(["test_it.py:3: in <module>", why])
+
+
+def test_a_failing_test_that_asked_nothing_has_no_empty_transcript(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(test_it="def test_it(trial):\n    assert 1 == 2\n")
+    result = pytester.runpytest("-p", "no:xdist")
+    result.assert_outcomes(failed=1)
+    result.stdout.no_fnmatch_line("*- transcript -*")

@@ -35,7 +35,7 @@ class Transcripts:
             item.stash[FAILED] = True
             if report.when == "call" and call.excinfo is not None:
                 reason_first(report, call.excinfo, evidence.refusal, item.config)
-            if report.failed:
+            if report.failed and evidence.transcript.events:
                 secrets = secrets_of(host_environment(item.config))
                 report.sections.append(("transcript", transcript_section(evidence.transcript, secrets)))
         return report
