@@ -11,16 +11,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from passhat.facts import PasshatError
+from passhat.cli._outputs import Output
 
 if TYPE_CHECKING:
     from passhat.records import RunReader
     from passhat.reporting import ProgressLine
     from passhat.summary import Report
-
-
-class OutputError(PasshatError):
-    """A report that can't be written where it was asked for."""
 
 
 @dataclass(frozen=True)
@@ -76,13 +72,14 @@ class Printing:
 
     as_json: bool = False
     as_markdown: bool = False
-    html: Path | None = None
-    junit: Path | None = None
+    html: Output | None = None
+    junit: Output | None = None
 
     @classmethod
     def asked(cls, given: Mapping[str, Any]) -> Printing:
-        """What the command line asked for."""
-        return cls(given["as_json"], given["as_markdown"], given["html"], given["junit"])
+        """What the command line asked for: to be called before anything is run."""
+        html, junit = (None if path is None else Output.at(path) for path in (given["html"], given["junit"]))
+        return cls(given["as_json"], given["as_markdown"], html, junit)
 
     @property
     def for_people(self) -> bool:
@@ -100,9 +97,9 @@ class Printing:
         else:
             click.echo(reporting.render_terminal(report, run=run, **terminal()))
         if self.html is not None:
-            _write(self.html, reporting.render_html(report, run=run))
+            self.html.write(reporting.render_html(report, run=run))
         if self.junit is not None:
-            _write(self.junit, reporting.render_junit(report))
+            self.junit.write(reporting.render_junit(report))
 
 
 def print_json(value: Any) -> None:
@@ -132,11 +129,3 @@ def progress(*, quiet: bool) -> ProgressLine | None:
     from passhat.reporting import ProgressLine
 
     return None if quiet else ProgressLine(sys.stderr)
-
-
-def _write(path: Path, text: str) -> None:
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise OutputError(f"{path}: can't be written: {error.strerror or error}") from None

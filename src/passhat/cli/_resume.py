@@ -43,6 +43,7 @@ def command(run: str, path: str | None, root: Path, **given: Any) -> int:
     from passhat.records import RunReader, called, find_run
     from passhat.running import entrance, resume
 
+    printing = Printing.asked(given)
     where = find_run(run, root)
     manifest = RunReader(where).manifest
     with entrance() as through, aside():
@@ -64,7 +65,6 @@ def command(run: str, path: str | None, root: Path, **given: Any) -> int:
             through=through,
         )
     judging = Judging.asked(given)
-    printing = Printing.asked(given)
     report = judging.of_run(result.reader)
     printing.show(report, run=called(result.path))
     if printing.for_people:

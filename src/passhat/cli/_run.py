@@ -74,13 +74,14 @@ def command(paths: tuple[str, ...], **given: Any) -> int:
     """
     from passhat.running import entrance
 
+    printing = Printing.asked(given)
     with entrance() as through:
         with aside():
             suites = found_everywhere(paths)
         if given["dry_run"]:
             return _foretell(suites, given)
         _check_all(suites, through, given)
-        codes = [_one(found, through, given) for found in suites]
+        codes = [_one(found, through, given, printing) for found in suites]
     return next(code for code in _WORST if code in codes)
 
 
@@ -96,7 +97,7 @@ def _check_all(suites: list[FoundSuite], through: Entrance, given: dict[str, Any
             click.echo(f"suite {found.suite.name} names its own model, {model}: --model isn't used for it", err=True)
 
 
-def _one(found: FoundSuite, through: Entrance, given: dict[str, Any]) -> int:
+def _one(found: FoundSuite, through: Entrance, given: dict[str, Any], printing: Printing) -> int:
     import passhat
     from passhat.records import called
 
@@ -116,7 +117,6 @@ def _one(found: FoundSuite, through: Entrance, given: dict[str, Any]) -> int:
         where = result.path.relative_to(here) if result.path.is_relative_to(here) else result.path
         click.echo(f"recorded in {where}", err=True)
     judging = Judging.asked({**given, "gates": ()})  # the suite has them already
-    printing = Printing.asked(given)
     report = judging.of_run(result.reader)
     printing.show(report, run=called(result.path))
     if printing.for_people:

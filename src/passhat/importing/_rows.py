@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, NoReturn
 
 from passhat.importing._errors import TableError
+from passhat.isolation import read_named
 
 _CSV = (".csv", ".tsv", ".txt")
 _JSONL = (".jsonl", ".ndjson")
@@ -38,7 +39,7 @@ def read_rows(path: Path) -> Rows:
     if kind not in (*_CSV, *_JSONL):
         raise TableError(path, f"unknown kind of file {path.suffix!r}; use {', '.join((*_CSV, *_JSONL))}")
     try:
-        text = path.read_bytes().decode("utf-8-sig")
+        text = read_named(path).decode("utf-8-sig")
     except FileNotFoundError:
         raise TableError(path, "there is no such file") from None
     except OSError as error:

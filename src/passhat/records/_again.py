@@ -10,6 +10,7 @@ import os
 from pathlib import Path
 
 from passhat.facts import TrialKey
+from passhat.isolation import open_regular
 from passhat.records._disk import open_private, replace_durably, sync_folder, write_all, write_durably
 from passhat.records._errors import RunChanged
 from passhat.records._format import AGAIN, SUPERSEDED, TRIALS, decode_record
@@ -74,7 +75,7 @@ class _Waiting:
         place = self.places.get(record.key)
         if place is None:
             return line
-        with self._path.open("rb") as file:
+        with open(open_regular(self._path), "rb") as file:
             file.seek(place[0])
             return file.read(place[1])
 

@@ -7,6 +7,7 @@ import os
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
+from passhat.isolation import open_regular
 from passhat.records._errors import disk_error
 
 FILE_MODE = 0o600
@@ -23,8 +24,11 @@ def make_folder(path: Path) -> None:
 
 
 def open_private(path: Path, flags: int) -> int:
-    """Open a file of mode 0600 without following a link; the descriptor isn't inherited. Raises OSError."""
-    return os.open(path, flags | os.O_CLOEXEC | getattr(os, "O_NOFOLLOW", 0), FILE_MODE)
+    """Open a file of mode 0600 without following a link; the descriptor isn't inherited.
+
+    Raises OSError, also for what is no regular file: that isn't waited for.
+    """
+    return open_regular(path, flags, FILE_MODE, follow=False)
 
 
 def write_all(descriptor: int, data: bytes) -> None:
@@ -36,7 +40,7 @@ def write_all(descriptor: int, data: bytes) -> None:
 
 def sync_folder(path: Path) -> None:
     """Make names in a directory durable."""
-    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_DIRECTORY)
     try:
         os.fsync(descriptor)
     finally:

@@ -11,6 +11,7 @@ import msgspec
 import zstandard
 
 from passhat.facts import SCHEMA, Event, Manifest, Transcript, TrialRecord
+from passhat.isolation import read_regular
 from passhat.records._errors import BadRecord, NewerSchema, disk_error
 
 MANIFEST = "run.json"
@@ -56,7 +57,7 @@ def read_manifest(run: Path) -> Manifest:
     """The manifest of a run directory. Raises `RecordError`."""
     path = run / MANIFEST
     try:
-        data = path.read_bytes()
+        data = read_regular(path)
     except OSError as error:
         raise disk_error(error, path, "A run directory has a run.json") from error
     check_schema(data, path)

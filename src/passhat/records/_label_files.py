@@ -11,6 +11,7 @@ from typing import Any
 import msgspec
 
 from passhat.facts import LONGEST_RATER, Label, can_be_a_rater, can_be_drawn_with, contradicts_itself, is_about
+from passhat.isolation import read_named
 from passhat.records._errors import BadRecord, RecordError, disk_error
 
 _NEEDED = ("task", "trial", "verdict")
@@ -61,7 +62,7 @@ def read_labels(
 
 def _text(file: Path) -> str:
     try:
-        return file.read_text(encoding="utf-8-sig")
+        return read_named(file).decode("utf-8-sig").replace("\r\n", "\n")
     except UnicodeDecodeError as error:
         raise RecordError(file, f"can't be read: isn't UTF-8 text ({error.reason} at byte {error.start})") from None
     except OSError as error:

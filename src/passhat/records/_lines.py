@@ -8,6 +8,7 @@ from typing import TypeVar
 
 import msgspec
 
+from passhat.isolation import open_regular
 from passhat.records._errors import BadRecord, disk_error
 
 LONGEST_LINE = 256 << 20
@@ -30,12 +31,12 @@ class Lines:
 
     def __iter__(self) -> Iterator[tuple[int, bytes]]:
         try:
-            file = self.path.open("rb")
+            descriptor = open_regular(self.path)
         except FileNotFoundError:
             return
         except OSError as error:
             raise disk_error(error, self.path) from error
-        with file:
+        with open(descriptor, "rb") as file:
             number = 0
             while (self._upto is None or self.end < self._upto) and (line := file.readline(LONGEST_LINE)):
                 number += 1

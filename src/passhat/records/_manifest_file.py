@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 
 from passhat.facts import Damage, Manifest
+from passhat.isolation import NotAFile, read_regular
 from passhat.records._disk import replace_file
 from passhat.records._encode import SafeEncoder
 from passhat.records._format import MANIFEST
@@ -49,8 +50,10 @@ class ManifestFile:
         if self._left is None or any(damage.file == MANIFEST for damage in manifest.damages):
             return manifest
         try:
-            if self.path.read_bytes() == self._left:
+            if read_regular(self.path, largest=len(self._left)) == self._left:
                 return manifest
+            problem = "was changed by another hand"
+        except NotAFile:  # something else now, or larger
             problem = "was changed by another hand"
         except OSError:
             problem = "was removed by another hand"

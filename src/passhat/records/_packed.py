@@ -10,6 +10,8 @@ from typing import IO
 
 import zstandard
 
+from passhat.isolation import open_regular
+
 _STEP = 1024
 """Bytes unpacked at a time: whatever they hold, that is 32 MB at most."""
 
@@ -51,7 +53,7 @@ def opened(archive: Path, max_bytes: int | None = None) -> Iterator[tarfile.TarF
     of them. Raises EOFError for one that was cut, `Enough` when more than ``max_bytes`` would be unpacked, and what
     zstandard, tarfile and the disk raise.
     """
-    with archive.open("rb") as file:
+    with open(open_regular(archive), "rb") as file:
         plain = _Plain(file, max_bytes)
         with tarfile.open(fileobj=plain, mode="r|") as members:  # type: ignore[call-overload]
             yield members

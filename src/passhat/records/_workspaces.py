@@ -17,6 +17,7 @@ import msgspec
 import zstandard
 
 from passhat.facts import name_in_text
+from passhat.isolation import open_regular
 from passhat.records._attributes import as_headers, attributes_of
 from passhat.records._disk import TEMPORARY, make_folder, open_private, write_all
 from passhat.records._errors import disk_error
@@ -262,8 +263,7 @@ def _add(archive: tarfile.TarFile, path: Path, name: str, seen: os.stat_result, 
     else:
         info.size = seen.st_size
         info.pax_headers = _headers(path, budget)
-        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | getattr(os, "O_NOFOLLOW", 0))
-        with open(descriptor, "rb") as file:
+        with open(open_regular(path, follow=False), "rb") as file:
             archive.addfile(info, _Watched(file, budget))  # type: ignore[arg-type]
 
 

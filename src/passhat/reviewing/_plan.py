@@ -13,6 +13,7 @@ from typing import Literal, TypeVar
 import msgspec
 
 from passhat.facts import Status, TrialKey, TrialRecord, can_be_drawn_with, count, derive_seed, grouped
+from passhat.isolation import read_named
 from passhat.reviewing._draw import even_shares, spread
 from passhat.reviewing._errors import ReviewError
 from passhat.reviewing._list import ReadingItem
@@ -192,7 +193,7 @@ def write_plan(plan: ReadingPlan, path: Path) -> None:
 def read_plan(path: Path, run_id: str) -> ReadingPlan:
     """A plan as `write_plan` wrote it. Raises `ReviewError` when it isn't one, or is one of another run."""
     try:
-        first, *rest = path.read_bytes().splitlines() or [b""]
+        first, *rest = read_named(path).splitlines() or [b""]
     except OSError as error:
         raise ReviewError(f"{path}: can't be read: {error.strerror or error}") from None
     head = _decoded(first, ReadingPlan, path, 1)

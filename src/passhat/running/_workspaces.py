@@ -106,4 +106,4 @@ def _mark(path: Path) -> str:
         return f"special:{stat.S_IFMT(seen.st_mode):o}"
     if seen.st_size > _HASHED:
         return f"stat:{seen.st_size}:{seen.st_mtime_ns}:{seen.st_ctime_ns}"
-    return hashlib.blake2b(path.read_bytes(), digest_size=16).hexdigest()
+    return hashlib.blake2b(isolation.read_regular(path), digest_size=16).hexdigest()

@@ -127,7 +127,7 @@ def load_module(file: Path) -> ModuleType:
     digest = hashlib.blake2b(str(file).encode("utf-8", "surrogateescape"), digest_size=4).hexdigest()
     name = f"passhat_file_{digest}_{file.stem}"
     spec = importlib.util.spec_from_file_location(name, file)
-    if spec is None or spec.loader is None:
+    if spec is None or spec.loader is None or not file.is_file():  # to read from a FIFO would take for ever
         raise SuiteFileError(file, None, "can't be loaded as Python")
     module = importlib.util.module_from_spec(spec)
     with importing_from(file.parent):

@@ -11,6 +11,7 @@ from typing import Any
 import msgspec
 
 from passhat.facts import Task, TaskError
+from passhat.isolation import read_regular
 from passhat.suite._checks import make_task
 from passhat.suite._errors import TasksFileError
 
@@ -28,7 +29,7 @@ def load_tasks(path: str | Path) -> tuple[Task, ...]:
     if reader is None:
         raise TasksFileError(file, None, f"unknown kind of file {file.suffix!r}; use .jsonl, .yaml or .yml")
     try:
-        text = file.read_bytes().decode("utf-8-sig")
+        text = read_regular(file).decode("utf-8-sig")
     except FileNotFoundError:
         raise TasksFileError(file, None, "there is no such file") from None
     except OSError as error:
