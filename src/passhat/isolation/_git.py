@@ -61,7 +61,7 @@ def ask_git(folder: Path, *words: str, seconds: float = 10.0, foreign: bool = Fa
     Nothing that the repository configures is run, nothing is fetched, and nothing is written: filters are those of the
     user's and the system's configuration. Changes within a submodule's files aren't looked at (git would go by the
     submodule's configuration): ask in there. A ``foreign`` repository isn't the user's at all: no other configuration
-    counts, no variable leads elsewhere, and no folder above it is tried. Git's environment is without host's secrets.
+    counts, no variable leads elsewhere, and no folder above it is tried. Git gets the variables of trials, and its own.
 
     >>> ask_git(Path("/nowhere"), "rev-parse", "HEAD") is None
     True
