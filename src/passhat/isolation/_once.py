@@ -8,10 +8,9 @@ from __future__ import annotations
 import errno
 import hashlib
 import os
-import stat
 from typing import NamedTuple
 
-_FLAGS = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
+from passhat.isolation._regular import open_regular
 
 
 class Once(NamedTuple):
@@ -28,11 +27,9 @@ class Once(NamedTuple):
 
 def read_once(file: str, most: int | None = None) -> Once:
     """Read a regular file; OSError for anything else, and for one of more than ``most`` bytes."""
-    number = os.open(file, _FLAGS)
+    number = open_regular(file)
     try:
         status = os.fstat(number)
-        if not stat.S_ISREG(status.st_mode):  # reading it could block
-            raise OSError(errno.EINVAL, "not a regular file", file)
         if most is not None and status.st_size > most:
             raise OSError(errno.EFBIG, os.strerror(errno.EFBIG), file)
         parts = [os.read(number, status.st_size + 1)]

@@ -7,6 +7,8 @@ import re
 import sys
 from collections.abc import Collection
 
+from passhat.isolation import read_regular
+
 
 def passed_over(suite: str, imported: Collection[str]) -> list[str]:
     """Modules in the folder of a suite's file, named like one of the standard library's, that aren't among the files
@@ -34,7 +36,6 @@ def _imports(name: str) -> re.Pattern[str]:
 
 def _text(file: str) -> str:
     try:
-        with open(file, encoding="utf-8", errors="replace") as source:
-            return source.read()
+        return read_regular(file).decode("utf-8", "replace")
     except OSError:
         return ""
