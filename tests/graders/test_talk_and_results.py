@@ -90,7 +90,7 @@ def test_each_call_needs_a_confirmation_of_its_own(desk: Any) -> None:
 
 def test_what_confirms_can_be_said(desk: Any) -> None:
     desk.model("Refund?").user("Jawohl").model("", "refund").results("ok").model("done")
-    assert verdict(CONFIRMED, desk) is False
+    assert verdict(CONFIRMED, desk) is None
     assert verdict(trace.confirmed("refund", confirms=r"\bja(wohl)?\b"), desk) is True
     assert verdict(trace.confirmed("refund", confirms=re.compile("nein")), desk) is False
     assert verdict(trace.confirmed("refund", confirms=lambda text: text.startswith("J")), desk) is True

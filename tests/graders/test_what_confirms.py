@@ -125,8 +125,6 @@ NOT_YES = [
     "If I say yes, what then",
     "> yes\nstill thinking",
     "> yes",
-    "Fine",
-    "Please refund it",
     "yes " * 10_000,
     "",
 ]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from passhat.facts import Grade, ToolUse, Transcript
@@ -43,6 +43,9 @@ class Called(TraceCheck):
         self.recorded = recorded
         self.unoffered_ok = unoffered_ok
         self.name = f"called {tool}"
+
+    def _names(self, transcript: Transcript, trial: Any) -> Iterable[str]:
+        return (self.tool,)
 
     def _judge(self, transcript: Transcript, trial: Any) -> Grade:
         if (grade := self.unseen(transcript)) is not None:
@@ -109,6 +112,10 @@ def called(
     ``not_(called(…))`` would pass whatever happens. Where a tool isn't always on offer, ``unoffered_ok=True`` makes its
     absence a failure.
 
+    A call by a name that no request offered is unknown where it ends in the tool's name, behind a mark that sets a
+    prefix apart (``functions.refund``, ``mcp__shop__refund``), or differs by case only: an agent may take it for the
+    tool. So in every check that names tools, unless the grade is the same either way.
+
     >>> from passhat.facts import ToolRun, Transcript
     >>> from passhat.graders import trace
     >>> done = trace.as_requested(Transcript((ToolRun(1, 0, "issue_refund", {"order": "A1", "amount": 20}),)))
@@ -131,6 +138,9 @@ class Never(TraceCheck):
         self.unoffered_ok = unoffered_ok
         self.unseen_ok = unseen_ok
         self.name = f"never {', '.join(self.tools)}"
+
+    def _names(self, transcript: Transcript, trial: Any) -> Iterable[str]:
+        return self.tools
 
     def _judge(self, transcript: Transcript, trial: Any) -> Grade:
         named = [use for use in transcript.tool_calls if use.name in self.tools]
@@ -173,7 +183,8 @@ def never(
     A name that no request offered is an error ("unknown tool"), as the check would pass whatever happens; say
     ``unoffered_ok=True`` where that is meant. So is an argument's name that the tool's schema doesn't have; where no
     schema tells, and calls of the tool never had it, the grade is unknown. A transcript without any model call is
-    unknown, unless ``unseen_ok=True``.
+    unknown, unless ``unseen_ok=True``; so is one where the model asked for ``functions.issue_refund`` or the like (see
+    `called`).
 
     >>> from passhat.facts import ToolRun, Transcript
     >>> from passhat.graders import trace
@@ -198,6 +209,9 @@ class Only(TraceCheck):
         self.unoffered_ok = unoffered_ok
         self.unseen_ok = unseen_ok
         self.name = f"only {', '.join(self.tools)}" if tools else "no tools"
+
+    def _names(self, transcript: Transcript, trial: Any) -> Iterable[str]:
+        return self.tools
 
     def _judge(self, transcript: Transcript, trial: Any) -> Grade:
         others = [use for use in transcript.tool_calls if use.name not in self.tools]

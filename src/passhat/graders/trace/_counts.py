@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from passhat.facts import Grade, ToolUse, Transcript, plural
@@ -47,6 +47,9 @@ class Counts(TraceCheck):
         self.unseen_ok = unseen_ok
         parts = [f"{value} {plural(value, *UNITS[unit])}" for unit, value in self.bounds.items()]
         self.name = f"{word} {', '.join(parts)}{f' of {of}' if of else ''}"
+
+    def _names(self, transcript: Transcript, trial: Any) -> Iterable[str]:
+        return (self.of,) if self.of is not None else transcript.offered if "repeats" in self.bounds else ()
 
     def _judge(self, transcript: Transcript, trial: Any) -> Grade:
         if (grade := self.unseen(transcript)) is not None:

@@ -12,7 +12,7 @@ from passhat.facts import ToolUse
 from passhat.graders._compare import is_list
 
 _ERROR = re.compile(  # the word alone or with a mark after it, or a phrase: not a word that begins a sentence
-    r"\s*(?:(?:\w*error|\w*exception|traceback|failed|failure|blocked|denied|refused)\s*(?:[:!]|\.?\s*$)"
+    r"\s*(?:(?:\w*error|\w*exception|traceback|failed|failure|blocked|denied|refused)\s*(?:[:!]|$|\.\s*$)"
     r"|\w*(?:error|exception) (?:occurred|executing|calling|invoking|running|while|during|code\b|\d)"
     r"|traceback \(most recent|failed (?:to|with|because|due)\b|(?:blocked|denied|refused) (?:by|because|due)\b"
     r"|(?:tool|function|mcp)(?: call| execution| use)?(?: [\w.\-'\"`]+)?"
@@ -33,7 +33,9 @@ _TAG = re.compile(
 _EMPTY = ("", "0", "none", "null", "false", "nan", "n/a", "no error", "no errors")  # what stands for no error, as text
 _FAILED = ("error", "failed", "failure")
 _ESCAPE = re.compile(r"(?<!\\)(?:\\\\)*\\[^\\'\"abfnrtvxuUN0-7]")
-_QUOTED = re.compile(r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"")
+_QUOTED = re.compile(  # to the end where a quote isn't closed: looking for another start behind it takes quadratic time
+    r"'[^'\\]*+(?:\\.[^'\\]*+)*+(?:'|\\?\Z)|\"[^\"\\]*+(?:\\.[^\"\\]*+)*+(?:\"|\\?\Z)", re.DOTALL
+)
 _RUN_ON = re.compile(r"\d(?!e[+-]?\d)[A-Za-z_]")
 _LONGEST = 100_000  # characters of a result that are read as Python's repr
 

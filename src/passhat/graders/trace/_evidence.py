@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal, get_args
 
 from passhat.facts import Grade, ToolRun, ToolUse, Transcript, plural
 from passhat.graders._check import Check
 from passhat.graders._compare import same, short
 from passhat.graders._names import GraderSetup
+from passhat.graders.trace._lookalikes import as_meant, lookalikes
 
 Evidence = Literal["requested", "returned", "executed"]
 AUTHORS = {"requested": "seen", "returned": "told", "executed": "told"}
@@ -32,7 +33,27 @@ class TraceCheck(Check):
     def __call__(self, trial: Any) -> Grade:
         """The grade of whatever has a transcript."""
         transcript: Transcript = trial.transcript
-        return self._judge(transcript, trial)
+        grade = self._judge(transcript, trial)
+        if grade.passed is None:
+            return grade
+        strange = lookalikes(transcript, self._names(transcript, trial))
+        other = self._judge(as_meant(transcript, strange), trial) if strange else grade
+        return grade if other.passed is grade.passed else self._open(transcript, strange, other)
+
+    def _names(self, transcript: Transcript, trial: Any) -> Iterable[str]:
+        """Names of the tools that the check is about."""
+        return ()
+
+    def _open(self, transcript: Transcript, strange: Mapping[str, str], other: Grade) -> Grade:
+        """The grade where it depends on what the agent made of names that no request offered."""
+        uses = [use for use in transcript.tool_calls if use.name in strange and use.requested is not None]
+        names = ", ".join(f"{name!r} for {meant!r}" for name, meant in strange.items())
+        then = {True: "it would pass", False: "it would fail", None: "it would be unknown"}[other.passed]
+        why = f": {other.error or other.reason}" if not other.passed else ""
+        return self.unknown(
+            f"no request offered what the model asked for in {several(uses)}; nothing tells whether the agent takes "
+            f"{names}, with which {then}{why}"
+        )
 
     def _judge(self, transcript: Transcript, trial: Any) -> Grade:
         raise NotImplementedError

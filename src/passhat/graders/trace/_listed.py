@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from passhat.facts import Grade, ToolUse, Transcript
@@ -30,6 +30,9 @@ class Calls(TraceCheck):
         self.recorded = recorded
         self.unoffered_ok = unoffered_ok
         self.name = "calls"
+
+    def _names(self, transcript: Transcript, trial: Any) -> Iterable[str]:
+        return [_wish(item)[0] for item in expected_of(self.expect, getattr(trial, "task", None))]
 
     def _judge(self, transcript: Transcript, trial: Any) -> Grade:
         wishes = [_wish(item) for item in expected_of(self.expect, getattr(trial, "task", None))]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence, Set
 from typing import Any
 
 from passhat.facts import Grade, ToolUse, Transcript
@@ -43,18 +43,23 @@ class Before(TraceCheck):
         self.unseen_ok = unseen_ok
         self.name = f"{first} before {then}"
 
+    def _names(self, transcript: Transcript, trial: Any) -> Iterable[str]:
+        return (self.first, self.then)
+
     def _judge(self, transcript: Transcript, trial: Any) -> Grade:
         uses = transcript.tool_calls
         named = [use for use in uses if use.name == self.first]
-        firsts = [use for use in named if fits(self.first_arguments, use, self.evidence)]
-        perhaps = [use for use in named if fits(self.first_arguments, use, self.evidence) is not False]
+        fit = {id(use): fits(self.first_arguments, use, self.evidence) for use in named}
+        perhaps = [use for use in named if fit[id(use)] is not False]
+        firsts = [use for use in perhaps if fit[id(use)]]
+        well = {id(use) for use in perhaps if self._well(use)}  # a result may be long: each is read once
         level = "executed" if self.evidence == "executed" else "requested"
         meant, unclear = happened([use for use in uses if use.name == self.then], level, False, self.then_arguments)
         thens = meant + unclear
         open_: list[ToolUse] = []
         for then in thens:
-            answer = self._preceded(transcript, firsts, then)
-            if answer is False and (then in unclear or self._preceded(transcript, perhaps, then) is not False):
+            answer = self._preceded(transcript, firsts, well, then)
+            if answer is False and (then in unclear or self._preceded(transcript, perhaps, well, then) is not False):
                 answer = None
             if answer is False and not transcript.truncated:
                 wrong = None if firsts or self.unoffered_ok else self._wrong(transcript)
@@ -78,37 +83,39 @@ class Before(TraceCheck):
     def _wrong(self, transcript: Transcript) -> Grade | None:
         return no_such(transcript, self.first, self.first_arguments, self._label)
 
-    def _preceded(self, transcript: Transcript, firsts: Sequence[ToolUse], then: ToolUse) -> bool | None:
+    def _preceded(
+        self, transcript: Transcript, firsts: Sequence[ToolUse], well: Set[int], then: ToolUse
+    ) -> bool | None:
         """Whether some first call was complete before ``then``; None when nothing tells."""
         if self.evidence == "executed":
-            return self._ran_before(firsts, then)
-        return any(self._done_before(transcript, first, then) for first in firsts)
+            return self._ran_before(firsts, well, then)
+        return any(self._done_before(transcript, first, id(first) in well, then) for first in firsts)
 
-    def _ran_before(self, firsts: Sequence[ToolUse], then: ToolUse) -> bool | None:
+    def _ran_before(self, firsts: Sequence[ToolUse], well: Set[int], then: ToolUse) -> bool | None:
         if then.executed is False:
             return True  # it was blocked: nothing happened that had to be preceded
         if then.run is None:
             return None
         ran = [use for use in firsts if use.run is not None and use.executed]
-        if any(self._well(use) and use.run.at + use.run.seconds <= then.run.at for use in ran if use.run is not None):
+        if any(id(use) in well and use.run.at + use.run.seconds <= then.run.at for use in ran if use.run is not None):
             return True
         return None if any(use.executed is None and use.at <= then.run.at for use in firsts) else False
 
-    def _done_before(self, transcript: Transcript, first: ToolUse, then: ToolUse) -> bool:
+    def _done_before(self, transcript: Transcript, first: ToolUse, well: bool, then: ToolUse) -> bool:
         if first.requested is None and (self.evidence == "requested" or first.run is None):
             return False
         if self.evidence == "requested":
             return first.at < then.at or (first.at == then.at and _position(transcript, first, then))
         if first.requested is None:  # the agent's own code ran it, without the model
-            return first.run is not None and self._well(first) and first.run.at + first.run.seconds <= then.at
-        if first.returned is None or not self._well(first):
+            return first.run is not None and well and first.run.at + first.run.seconds <= then.at
+        if first.returned is None or not well:
             return False
         if then.requested is None:
             return returned_at(transcript, first) <= then.at
         return returned_at(transcript, first) <= transcript.replies[then.turn].at
 
     def _well(self, use: ToolUse) -> bool:
-        return not (self.succeeded and ended_in_error(use))
+        return not (self.succeeded and self.evidence != "requested" and ended_in_error(use))
 
     def _why(self, transcript: Transcript, firsts: Sequence[ToolUse], then: ToolUse) -> str:
         args = "" if self.first_arguments is None else f" with {said(self.first_arguments)}"
@@ -178,6 +185,9 @@ class After(TraceCheck):
         self.unoffered_ok = unoffered_ok
         self.unseen_ok = unseen_ok
         self.name = f"{later} after {first}"
+
+    def _names(self, transcript: Transcript, trial: Any) -> Iterable[str]:
+        return (self.later, self.first)
 
     def _judge(self, transcript: Transcript, trial: Any) -> Grade:
         uses = transcript.tool_calls

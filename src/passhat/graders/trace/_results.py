@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from passhat.facts import AgentEvent, Grade, ToolRun, ToolUse, Transcript
@@ -25,6 +25,9 @@ class NoResultIgnored(TraceCheck):
         self.ending = checked_names(ending, "trace.no_result_ignored") if ending else ()
         self.unoffered_ok = unoffered_ok
         self.name = "no result ignored"
+
+    def _names(self, transcript: Transcript, trial: Any) -> Iterable[str]:
+        return self.ending
 
     def _judge(self, transcript: Transcript, trial: Any) -> Grade:
         if (grade := self.unseen(transcript)) is not None:
@@ -82,6 +85,9 @@ class ReturnedError(TraceCheck):
         self.pattern = None if pattern is None else _compiled(pattern)
         self.unoffered_ok = unoffered_ok
         self.name = f"{tool} returned an error"
+
+    def _names(self, transcript: Transcript, trial: Any) -> Iterable[str]:
+        return (self.tool,)
 
     def _judge(self, transcript: Transcript, trial: Any) -> Grade:
         named = [(use, fits(self.arguments, use, "returned")) for use in transcript.tool_calls if use.name == self.tool]
@@ -147,6 +153,9 @@ class HandedOff(TraceCheck):
         self.unoffered_ok = unoffered_ok
         self.name = f"handed off{f' to {to}' if to else ''}"
 
+    def _names(self, transcript: Transcript, trial: Any) -> Iterable[str]:
+        return (self.tool,) if self.tool is not None else filter(self._is_transfer, transcript.offered)
+
     def _judge(self, transcript: Transcript, trial: Any) -> Grade:
         events = [e for e in transcript.events if isinstance(e, AgentEvent) and e.kind == "handoff"]
         if any(self.to in (None, event.name) for event in events):
@@ -176,10 +185,11 @@ class HandedOff(TraceCheck):
         return self.unknown("no handoff was recorded, and the agent records none of its doings: see trial.handoff(…)")
 
     def _transfers(self, use: ToolUse) -> bool:
-        if self.tool is not None:
-            return use.name == self.tool
+        return use.name == self.tool if self.tool is not None else self._is_transfer(use.name)
+
+    def _is_transfer(self, tool: str) -> bool:
         names = ("transfer_to_", "handoff_to_", "hand_off_to_", "escalate_to_")
-        return any(use.name.startswith(name) and self.to in (None, use.name.removeprefix(name)) for name in names)
+        return any(tool.startswith(name) and self.to in (None, tool.removeprefix(name)) for name in names)
 
     def _could_tell(self, transcript: Transcript) -> bool:
         offers = self.tool in transcript.offered if self.tool else False

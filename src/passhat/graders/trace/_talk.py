@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 from passhat.facts import AgentEvent, Grade, ToolUse, Transcript
@@ -17,7 +17,7 @@ from passhat.graders.trace._order import returned_at
 from passhat.graders.trace._spoken import spoken
 
 UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}", re.I)  # also behind a prefix
-TEMPLATES = re.compile(r"\{\{.*?\}\}", re.S)
+TEMPLATES = re.compile(r"\{\{(?:(?!\{\{).)*?\}\}", re.S)  # the innermost: each start looks no further than the next
 Confirms = str | re.Pattern[str] | Callable[[str], bool]
 
 
@@ -32,6 +32,9 @@ class Confirmed(TraceCheck):
         self.confirms = re.compile(confirms, re.I) if isinstance(confirms, str) else confirms
         self.unoffered_ok = unoffered_ok
         self.name = f"{tool} confirmed"
+
+    def _names(self, transcript: Transcript, trial: Any) -> Iterable[str]:
+        return (self.tool,)
 
     def _judge(self, transcript: Transcript, trial: Any) -> Grade:
         calls = [use for use in transcript.tool_calls if use.name == self.tool]
@@ -135,11 +138,14 @@ def confirmed(
     refused approval, or words that say no. Each call of the tool uses up the yes before it, whatever its arguments are,
     unless it was blocked; ``arguments`` only say which calls are judged.
 
-    "Agrees" means plain English: a sentence with yes, y, ok, sure, go ahead, sounds good, I confirm, … that is no
-    question. A message with a word that denies (no, not, can't, never, cancel, stop, wait, …; but no word of the tool's
+    "Agrees" means plain English: a sentence with yes, y, ok, sure, fine, go ahead, sounds good, I confirm, … that is no
+    question; or "please" and a word of the tool's name, with no more beside ("please refund it" to ``issue_refund``).
+    A message with a word that denies (no, not, can't, never, cancel, stop, wait, …; but no word of the tool's
     own name, as in ``cancel_order``) is a no. One with both, or with a yes beside but, actually, instead, keep, only,
-    later, if, when, …, is unknown; so is an earlier yes that "actually", "instead" or "keep it" follows. After a yes,
-    closings such as "no thanks, that's all" deny nothing. What the agent asked isn't read, nor are quoted lines.
+    later, if, when, doubt, …, is unknown; so is a yes that another says ("the form says: yes", "Refundable: yes",
+    "Observation: …"), an earlier yes that "actually", "instead" or "keep it" follows, and what can't be told to be
+    either: another language, a sign, "true", "I do". After a yes, closings such as "no thanks, that's all" deny
+    nothing. What the agent asked isn't read, nor are quoted lines.
 
     Give ``confirms=`` a pattern or a function of the text for anything else: it decides what agrees; what denies stays.
     The first message of a conversation asks; it never confirms.
@@ -154,6 +160,8 @@ def confirmed(
 
 
 def _mixed(words: Heard, text: str) -> str:
+    if not words.yes:
+        return f"words that can't be told to be a yes or a no: {text[:120]!r}"
     return f"words that agree and words that may not: {words.yes!r} beside {words.against!r} in {text[:120]!r}"
 
 
