@@ -204,7 +204,9 @@ def test_what_git_cannot_say_is_unknown_and_never_clean(
         subprocess.run(["git", "-C", str(repository), *identity, *words], check=True, capture_output=True)
     if dirty:
         (repository / "a").write_text("2")
-    (shadow / "git").write_text(f'#!/bin/sh\nfor word; do case " {fails} " in *" $word "*) exit 128;; esac; done\nexec {real} "$@"\n')
+    (shadow / "git").write_text(
+        f'#!/bin/sh\nfor word; do case " {fails} " in *" $word "*) exit 128;; esac; done\nexec {real} "$@"\n'
+    )
     (shadow / "git").chmod(0o700)
     monkeypatch.setenv("PATH", str(shadow), prepend=os.pathsep)
     state = project_of(repository)[1]
