@@ -20,7 +20,7 @@ BS = chr(92)  # a backslash
 PIECES = ['"', "'", BS, BS + '"', BS + "'", '{"a' + BS + '"', "'a", "it" + BS + "'s ", "\n", "\v", ">\n", "y\n"]
 PIECES += ["<error ", "_", "a", "0", "[", "{", "{{", "{{a", "}}a", "- ", " ", ", ", ". ", "error ", "error", "tool "]
 PIECES += ["yes, ", "not ", "n't ", "do not ", "all ", "hm", "oh ", "it's all ", "that is all ", "says: "]
-PIECES += ["if ", "are you ", "a: ", "a:", "abcdef01-", "why not ", "\u200b"]
+PIECES += ["if ", "are you ", "a: ", "a:", "abcdef01-", "why not ", "\u200b", "\u0301\u0327"]
 
 def allow(piece):
     print(repr(piece), flush=True)

@@ -246,6 +246,31 @@ def test_a_broken_budget_says_what_it_was_spent_on(work: Any) -> None:
     assert verdict(trace.at_most(tool_calls=2, of="pit", unoffered_ok=True), work) is True
 
 
+@pytest.mark.parametrize(
+    ("one", "other", "repeated"),
+    [
+        ({"amount": 20, "order": "A1"}, {"order": "A1", "amount": 20.0}, True),
+        ({"lines": [{"n": 1}, {"n": 0.3}]}, {"lines": [{"n": 1.0}, {"n": 0.1 + 0.2}]}, True),
+        ({"amount": 20}, {"amount": 20.000000000000004}, True),
+        ({"amount": 10**17}, {"amount": 10**17 + 1}, False),
+        ({"amount": 0.25}, {"amount": 0.26}, False),
+        ({"amount": 20}, {"amount": "20"}, False),
+        ({"sure": True}, {"sure": 1}, False),
+        ({"order": "A1"}, {"order": "A1 "}, False),
+        ({"order": "A1"}, {}, False),
+        ({"n": float("nan")}, {"n": float("nan")}, True),
+    ],
+)
+def test_a_repeat_has_the_same_arguments_as_everywhere(talk: Any, one: Any, other: Any, repeated: bool) -> None:
+    talk.offer("refund").model("", ("refund", one)).results("ok").model("", ("refund", other)).results("ok")
+    talk.model("done")
+    assert verdict(trace.exactly(repeats=0), talk) is not repeated
+    assert verdict(trace.exactly(repeats=1), talk) is repeated
+    assert verdict(trace.at_most(repeats=0, of="refund"), talk) is not repeated
+    if repeated:
+        assert "was called 2 times" in reason(trace.at_most(repeats=0), talk)
+
+
 def test_tokens_are_a_budget_where_they_are_known(talk: Any) -> None:
     talk.model("a", usage=Usage(1, 100, 0, 20, 0)).model("b", usage=Usage(1, 100, 0, 20, 0))
     assert verdict(trace.at_most(tokens=240), talk) is True

@@ -12,7 +12,8 @@ from passhat.graders.trace._listed import calls
 from passhat.graders.trace._order import after, before
 from passhat.graders.trace._reference import as_requested
 from passhat.graders.trace._results import handed_off, no_result_ignored, returned_error
-from passhat.graders.trace._talk import TEMPLATES, UUID, confirmed, stop_reason, text_never
+from passhat.graders.trace._talk import confirmed, stop_reason
+from passhat.graders.trace._texts import TEMPLATES, UUID, text_never
 
 __all__ = [
     "TEMPLATES",

@@ -8,6 +8,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
+from passhat.graders.trace._shown import as_shown
+
 _START = r"(?:^|[,;:(]\s*|\b(?:and|so|but|well|hm+|oh)\s+)"
 _END = r"(?= ?(?:[,;:)-]|$|please|thanks|thank|yes|go))"
 _ALONE = r"(?=,? ?(?:$|please|thanks|thank|yes|go|do it))"  # ends its sentence, but for more of the same
@@ -228,5 +230,5 @@ def _asks(sentence: str) -> bool:
 
 
 def _plain(text: str) -> str:
-    text = text.replace("\u2019", "'").replace("\u00a0", " ").replace("\uff1f", "?").lower()
+    text = as_shown(text).replace("\u2019", "'").lower()
     return re.sub(r"[ \t]+", " ", _QUOTED.sub("", text))

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections import Counter
-from collections.abc import Iterable, Sequence
+import math
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from passhat.facts import Grade, ToolUse, Transcript, plural
+from passhat.graders._compare import close, is_list, is_number, same
 from passhat.graders._names import GraderSetup
 from passhat.graders.trace._evidence import (
     TraceCheck,
@@ -99,21 +100,48 @@ class Counts(TraceCheck):
 
 def unread_repeats(uses: Sequence[ToolUse]) -> int:
     """How many more calls may repeat another one of the tool, since their arguments can't be read."""
-    kinds: dict[str, dict[str, bool]] = {}
-    for use in uses:
-        told = readable(use) or is_free_text(use.arguments)
-        kinds.setdefault(use.name, {})[_text(use)] = told
-    return sum(min(list(each.values()).count(False), len(each) - 1) for each in kinds.values())
+    kinds: dict[str, list[bool]] = {}
+    for first, *_ in alike(uses):
+        kinds.setdefault(first.name, []).append(readable(first) or is_free_text(first.arguments))
+    return sum(min(told.count(False), len(told) - 1) for told in kinds.values())
 
 
-def repeats(uses: list[ToolUse]) -> tuple[int, str]:
+def repeats(uses: Sequence[ToolUse]) -> tuple[int, str]:
     """How many calls say again what an earlier one said, name and arguments alike, and which one most often."""
-    counts = Counter((use.name, _text(use)) for use in uses)
-    again = sum(count - 1 for count in counts.values())
+    groups = alike(uses)
+    again = len(uses) - len(groups)
     if not again:
         return 0, ""
-    (name, arguments), most = counts.most_common(1)[0]
-    return again, f": {call_text(name, json.loads(arguments))} was called {most} times"
+    most = max(groups, key=len)
+    return again, f": {call_text(most[0].name, most[0].arguments)} was called {len(most)} times"
+
+
+def alike(uses: Sequence[ToolUse]) -> list[list[ToolUse]]:
+    """The calls by name and arguments, equal as everywhere: 20 is 20.0, and 0.3 is 0.1 + 0.2.
+
+    >>> [len(each) for each in alike([ToolUse("a", {"n": 20}, 0), ToolUse("a", {"n": 20.0}, 1), ToolUse("b", {}, 2)])]
+    [2, 1]
+    """
+    groups: dict[tuple[str, str], list[list[ToolUse]]] = {}
+    for use in uses:
+        near = groups.setdefault((use.name, json.dumps(_coarse(use.arguments), sort_keys=True, default=str)), [])
+        text = _text(use)
+        found = (group for group in near if text == _text(group[0]) or same(group[0].arguments, use.arguments))
+        group = next(found, None)
+        if group is None:
+            near.append([use])
+        else:
+            group.append(use)
+    return [group for near in groups.values() for group in near]
+
+
+def _coarse(value: Any) -> Any:
+    """A value without what may differ in equal ones: what kind of number it is, and the digits of fractions."""
+    if is_number(value):
+        return round(value) if math.isfinite(value) and close(value, round(value)) else "a fraction"
+    if isinstance(value, Mapping):
+        return {str(key): _coarse(item) for key, item in value.items()}
+    return [_coarse(item) for item in value] if is_list(value) else value
 
 
 def _text(use: ToolUse) -> str:
@@ -134,9 +162,9 @@ def at_most(
     """No more than so many requests to the model (retries and failures included), turns (answers), and so on.
 
     ``tool_calls`` are those the model requested and those that ran without a request; ``repeats`` are calls that say
-    again what an earlier one said (0 forbids any); arguments that are no JSON object may say what others do, which
-    leaves the number open. ``of`` names one tool for these two. Unknown token counts make the grade unknown. A
-    transcript without any model call is unknown, unless ``unseen_ok=True``.
+    again what an earlier one said, numbers compared as numbers (0 forbids any); arguments that are no JSON object may
+    say what others do, which leaves the number open. ``of`` names one tool for these two. Unknown token counts make the
+    grade unknown. A transcript without any model call is unknown, unless ``unseen_ok=True``.
 
     >>> from passhat.facts import ToolRun, Transcript
     >>> from passhat.graders import trace

@@ -153,6 +153,8 @@ def before(
     ``succeeded=False`` accepts a ``first`` that failed. ``first_arguments`` and ``then_arguments`` narrow the calls
     that are meant (see `called`).
 
+    A ``first`` in another conversation of the same trial (a second agent's, say) counts like any other.
+
     Without any call of ``then`` it passes, unless one of the names was never offered or nothing was seen (see `never`).
     A call of ``then`` without a ``first`` that no request offered is an error too, unless ``unoffered_ok=True``.
 

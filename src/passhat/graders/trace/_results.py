@@ -13,7 +13,7 @@ from passhat.graders.trace._errors import ended_in_error, result_text
 from passhat.graders.trace._evidence import TraceCheck, checked_names, misspelt, several, told, unknown_tools, unoffered
 from passhat.graders.trace._keys import no_such
 from passhat.graders.trace._meant import fits, untold_of
-from passhat.graders.trace._talk import _compiled
+from passhat.graders.trace._texts import compiled
 
 
 class NoResultIgnored(TraceCheck):
@@ -82,7 +82,7 @@ class ReturnedError(TraceCheck):
     def __init__(self, tool: str, arguments: Any, pattern: Any, unoffered_ok: bool) -> None:
         (self.tool,) = checked_names([tool], "trace.returned_error")
         self.arguments = arguments
-        self.pattern = None if pattern is None else _compiled(pattern)
+        self.pattern = None if pattern is None else compiled(pattern)
         self.unoffered_ok = unoffered_ok
         self.name = f"{tool} returned an error"
 

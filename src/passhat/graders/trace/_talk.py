@@ -1,14 +1,13 @@
-"""What was said: confirmations by the user, forbidden text, why the model stopped."""
+"""What was said: confirmations by the user, and why the model stopped."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from passhat.facts import AgentEvent, Grade, ToolUse, Transcript
 from passhat.graders._compare import few
-from passhat.graders._names import GraderSetup
 from passhat.graders.trace._consent import Heard, denies, heard
 from passhat.graders.trace._evidence import TraceCheck, checked_names, told, unknown_tools, unoffered
 from passhat.graders.trace._keys import OR_SAY, misnamed, never_had, untold
@@ -16,8 +15,6 @@ from passhat.graders.trace._meant import concerns, unread
 from passhat.graders.trace._order import returned_at
 from passhat.graders.trace._spoken import spoken
 
-UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}", re.I)  # also behind a prefix
-TEMPLATES = re.compile(r"\{\{(?:(?!\{\{).)*?\}\}", re.S)  # the innermost: each start looks no further than the next
 Confirms = str | re.Pattern[str] | Callable[[str], bool]
 
 
@@ -192,68 +189,6 @@ class Approvals:
         return answer
 
 
-class TextNever(TraceCheck):
-    """See `text_never`."""
-
-    evidence = "the model's text (seen) and the output"
-
-    def __init__(self, pattern: str | re.Pattern[str], ignoring: Any, where: str, unseen_ok: bool) -> None:
-        self.pattern = _compiled(pattern)
-        self.ignoring = None if ignoring is None else _compiled(ignoring)
-        if where not in ("all", "replies", "output"):
-            raise GraderSetup(f"where={where!r}: must be one of all, replies, output")
-        self.where = where
-        self.unseen_ok = unseen_ok
-        self.name = f"text never /{self.pattern.pattern[:40]}/"
-
-    def _judge(self, transcript: Transcript, trial: Any) -> Grade:
-        found: list[str] = []
-        looked = False
-        if self.where in ("all", "replies"):
-            for turn in transcript.turns:
-                looked = True
-                found += self._hits(f"turn {turn.index + 1}", turn.call.reply.said if turn.call.reply else "")
-        output = getattr(trial, "output", None)
-        if self.where in ("all", "output") and output is not None:
-            looked = True
-            for text in strings(output):
-                found += self._hits("output", text)
-        if found:
-            return self.failed(few(found))
-        if not looked and not self.unseen_ok:
-            return self.unknown("there is no text to look at: no answer of the model was seen, and no output")
-        return self.passed(transcript, absence=self.where != "output")
-
-    def _hits(self, where: str, text: str) -> Iterator[str]:
-        if self.ignoring is not None:
-            text = self.ignoring.sub(" ", text)
-        for hit in self.pattern.finditer(text):
-            around = text[max(0, hit.start() - 30) : hit.end() + 30].replace("\n", " ")
-            yield f"{where}: found {hit[0][:80]!r} in {around[:160]!r}"
-
-
-def text_never(
-    pattern: str | re.Pattern[str],
-    *,
-    ignoring: str | re.Pattern[str] | None = None,
-    where: str = "all",
-    unseen_ok: bool = False,
-) -> TextNever:
-    """No answer of the model and no text in the output contains the pattern: internal ids, other customers' names.
-
-    A refusal is text that the user reads, like any other. ``ignoring`` is taken out first (`TEMPLATES` are ``{{…}}``);
-    ``where`` is "all", "replies" or "output". Arguments of tool calls and the model's thinking are no text for the user
-    and aren't looked at.
-
-    >>> from passhat.facts import ToolRun, Transcript
-    >>> from passhat.graders import trace
-    >>> done = trace.as_requested(Transcript((ToolRun(1, 0, "get_order"),)))
-    >>> trace.text_never(trace.UUID, ignoring=trace.TEMPLATES)(done).passed
-    True
-    """
-    return TextNever(pattern, ignoring, where, unseen_ok)
-
-
 class StopReason(TraceCheck):
     """See `stop_reason`."""
 
@@ -314,26 +249,3 @@ def canonical_stop(reason: str) -> str:
     'stop'
     """
     return _STOPS.get(reason, reason)
-
-
-def strings(value: Any) -> Iterator[str]:
-    """All text in a JSON-like value, keys left out."""
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, dict):
-        for item in value.values():
-            yield from strings(item)
-    elif isinstance(value, list | tuple | set | frozenset):
-        for item in value:
-            yield from strings(item)
-
-
-def _compiled(pattern: Any) -> re.Pattern[str]:
-    if isinstance(pattern, re.Pattern):
-        return pattern
-    if not isinstance(pattern, str) or not pattern:
-        raise GraderSetup(f"a pattern is text or a compiled pattern, got {pattern!r}")
-    try:
-        return re.compile(pattern)
-    except re.error as error:
-        raise GraderSetup(f"{pattern!r} is no regular expression: {error}") from None
