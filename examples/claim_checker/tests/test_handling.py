@@ -43,15 +43,33 @@ def told(faux: Faux) -> str:
     return "\n".join(message.text for message in faux.requests[-1].messages if message.role != "assistant")
 
 
-def test_a_verdict_outside_the_schema_is_sent_back(faux: Faux) -> None:
-    faux.script(submit("probably", "p1"), submit("supported", "p1"))
+@pytest.mark.parametrize("verdict", ["probably", "Supported", "supported ", "true"])
+def test_a_verdict_outside_the_schema_is_sent_back(faux: Faux, verdict: str) -> None:
+    faux.script(submit(verdict, "p1"), submit("supported", "p1"))
     assert ask(CLAIM).verdict == "supported"
     assert faux.call_count == 2
     assert "'supported', 'refuted', 'disputed' or 'insufficient'" in told(faux)
 
 
-def test_it_stops_when_the_attempts_are_used_up(faux: Faux) -> None:
-    faux.script(*[submit("probably")] * MAX_ATTEMPTS)
+@pytest.mark.parametrize("given", [{}, {"citations": ["p1"]}, {"verdict": None}, {"verdict": ""}])
+def test_a_submission_without_a_verdict_is_sent_back(faux: Faux, given: dict[str, object]) -> None:
+    faux.script(call("submit", given), submit("supported", "p1"))
+    assert ask(CLAIM).verdict == "supported"
+    assert faux.call_count == 2
+    assert "verdict" in faux.requests[-1].messages[-1].text
+
+
+def test_the_model_is_told_that_a_verdict_is_wanted_and_nothing_else(faux: Faux) -> None:
+    faux.script(submit("supported", "p1"))
+    ask(CLAIM)
+    schema = next(tool.parameters for tool in faux.requests[0].tools if tool.name == "submit")
+    assert schema["required"] == ["verdict"]
+    assert schema["properties"]["verdict"]["enum"] == ["supported", "refuted", "disputed", "insufficient"]
+
+
+@pytest.mark.parametrize("bad", [submit("probably"), submit("supported"), submit("refuted", "p9")])
+def test_it_stops_when_the_attempts_are_used_up(faux: Faux, bad: Reply) -> None:
+    faux.script(*[bad] * MAX_ATTEMPTS)
     with pytest.raises(Failure) as failure:
         ask(CLAIM)
     assert failure.value.kind == "noncompliant"
@@ -62,6 +80,20 @@ def test_an_invented_citation_is_refused(faux: Faux) -> None:
     faux.script(submit("supported", "p1", "p9"), submit("supported", "p1"))
     assert ask(CLAIM).citations == ["p1"]
     assert "there is no passage 'p9'; the passages are p1, p2, p3" in told(faux)
+
+
+@pytest.mark.parametrize("name", ["P1", "p1 ", " p1", "p01", "p1.", "[p1]", "1", ""])
+def test_an_id_that_is_almost_a_passages_is_invented(faux: Faux, name: str) -> None:
+    faux.script(submit("supported", name), submit("supported", "p1"))
+    assert ask(CLAIM).citations == ["p1"]
+    assert f"there is no passage {name!r}" in told(faux)
+
+
+def test_ids_that_differ_by_case_only_are_two_passages(faux: Faux) -> None:
+    evidence = {"p1": EVIDENCE["p1"], "P1": EVIDENCE["p2"]}
+    faux.script(submit("disputed", "p1", "p1"), submit("disputed", "p1", "P1"))
+    assert ask(CLAIM, evidence).citations == ["p1", "P1"]
+    assert faux.call_count == 2
 
 
 def test_contradictory_evidence_needs_a_citation_from_each_side(faux: Faux) -> None:

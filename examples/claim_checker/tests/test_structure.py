@@ -102,10 +102,11 @@ def test_the_model_is_offered_two_tools_and_has_to_use_one(faux: Faux) -> None:
     assert request.tool_choice == "required"
 
 
-def test_a_passage_that_does_not_exist_is_not_read(faux: Faux) -> None:
-    faux.script(call("read", {"passage": "p9"}), SUPPORTED)
+@pytest.mark.parametrize("name", ["p9", "P1", "p1 ", "p"])
+def test_a_passage_that_does_not_exist_is_not_read(faux: Faux, name: str) -> None:
+    faux.script(call("read", {"passage": name}), SUPPORTED)
     ask("It was opened in 1932.")
-    assert "there is no passage 'p9'; the passages are p1, p2" in faux.requests[1].messages[-1].text
+    assert f"there is no passage {name!r}; the passages are p1, p2" in faux.requests[1].messages[-1].text
 
 
 def test_a_model_that_only_reads_is_stopped(faux: Faux) -> None:
