@@ -19,8 +19,8 @@ _consent._LONGEST = _errors._LONGEST = 10**9  # the bounds on what is read are b
 BS = chr(92)  # a backslash
 PIECES = ['"', "'", BS, BS + '"', BS + "'", '{"a' + BS + '"', "'a", "it" + BS + "'s ", "\n", "\v", ">\n", "y\n"]
 PIECES += ["<error ", "_", "a", "0", "[", "{", "{{", "{{a", "}}a", "- ", " ", ", ", ". ", "error ", "error", "tool "]
-PIECES += ["yes, ", "not ", "n't ", "do not ", "all ", "hm", "oh ", "it's all ", "that is all ", "says: "]
-PIECES += ["if ", "are you ", "a: ", "a:", "abcdef01-", "why not ", "\u200b", "\u0301\u0327"]
+WORDS = ["yes, ", "not ", "n't ", "do not ", "all ", "hm", "oh ", "it's all ", "that is all ", "says: "]
+WORDS += ["if ", "are you ", "a: ", "a:", "abcdef01-", "why not ", "\u200b", "\u0301\u0327", " ", ", ", ". ", "a", "\n"]
 
 def allow(piece):
     print(repr(piece), flush=True)
@@ -33,8 +33,8 @@ for before in ("", "{'a': ", "error", '[{"type": "text", "text": "'):
         _errors.reads_as_error(before + piece * (200_000 // len(piece)) + "x")
         _errors.reads_as_error(before + piece * (200_000 // len(piece)) + BS)
 """
-WORDS = """
-for piece in PIECES:
+HEARD = """
+for piece in WORDS:
     allow(piece)
     _consent.heard(piece * (100_000 // len(piece)) + "x", "cancel_order")
     _consent.denies("yes " + piece * (100_000 // len(piece)) + "x", "cancel_order", True)
@@ -43,10 +43,22 @@ TEXTS = """
 from passhat.facts import Message, ModelCall, Transcript
 from passhat.graders import trace
 check = trace.text_never(trace.UUID, ignoring=trace.TEMPLATES)
-for piece in PIECES:
+for piece in PIECES + WORDS:
     allow(piece)
     reply = Message("assistant", piece * (300_000 // len(piece)))
     assert check(Transcript((ModelCall(1, 0, "chat", "scripted", reply=reply),))).passed
+"""
+
+
+FENCED = """
+from passhat.graders.answers import _code, _schema
+from passhat.graders.outcome import _rows
+for piece in [*PIECES, *WORDS, "/* ", "''", BS + "x```", "```", "``` ", "```a ", "( "]:
+    allow(piece)
+    text = piece * (300_000 // len(piece))
+    _code._FENCE.search("```" + chr(10) + text)
+    _schema._FENCE.fullmatch("```" + chr(10) + text)
+    _rows.tables_of("select " + text)
 """
 
 
@@ -61,7 +73,7 @@ def test_the_limit_stops_what_takes_the_square_of_the_length() -> None:
         read_all("import re\nallow('a')\nre.sub('a*b', '', 'a' * 1_000_000)", seconds=1)
 
 
-@pytest.mark.parametrize("work", [RESULTS, WORDS, TEXTS], ids=["results", "words", "texts"])
+@pytest.mark.parametrize("work", [RESULTS, HEARD, TEXTS, FENCED], ids=["results", "words", "texts", "fenced"])
 def test_a_text_is_read_in_time_that_grows_with_its_length(work: str) -> None:
     read_all(work)
 

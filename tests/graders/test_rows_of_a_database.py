@@ -9,7 +9,7 @@ import pytest
 
 from passhat.facts import Task
 from passhat.graders import GraderSetup, outcome, run_grader
-from passhat.graders.outcome._rows import as_rows, compare_rows, has_order
+from passhat.graders.outcome._rows import as_rows, compare_rows, has_order, tables_of
 from passhat.trial import FinishedTrial
 
 Shop = Callable[..., FinishedTrial]
@@ -255,3 +255,7 @@ def test_cells_of_other_databases_compare_by_value() -> None:
 )
 def test_an_order_is_seen_where_the_query_itself_states_it(sql: str, ordered: bool) -> None:
     assert has_order(sql) is ordered
+
+
+def test_a_comment_that_is_not_closed_names_no_table() -> None:
+    assert tables_of("select a from t /* from x") == ["t"]

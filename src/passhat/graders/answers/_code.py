@@ -24,7 +24,7 @@ from passhat.graders.answers._exact import answer_of
 from passhat.isolation import make_home, trial_environ
 
 _KEPT = 60_000  # bytes of output
-_FENCE = re.compile(r"```[a-zA-Z0-9+]*[ \t]*\n(.*?)\n?[ \t]*```", re.DOTALL)
+_FENCE = re.compile(r"```[a-zA-Z0-9+]*[ \t]*\n(.*?)\n?(?<![ \t])[ \t]*```", re.DOTALL)  # blanks are tried once
 
 
 class Code(Check):

@@ -14,7 +14,7 @@ from passhat.graders._names import GraderSetup
 from passhat.graders.answers._answer import AnswerCheck, Part, failed, passed
 from passhat.graders.answers._text import needs
 
-_FENCE = re.compile(r"\s*```[a-zA-Z0-9]*[ \t]*\n(.*?)\n?[ \t]*```\s*", re.DOTALL)
+_FENCE = re.compile(r"\s*```[a-zA-Z0-9]*[ \t]*\n(.*?)\n?(?<![ \t])[ \t]*```\s*", re.DOTALL)  # blanks are tried once
 
 
 class JsonSchema(AnswerCheck):

@@ -11,7 +11,9 @@ from passhat.graders._compare import close, few, is_list, is_number, look_alike,
 from passhat.graders._pairing import pair_alike, parts_of_row
 
 Row = tuple[Any, ...]
-_ASIDES = re.compile(r"'(?:[^']|'')*'|\"(?:[^\"]|\"\")*\"|--[^\n]*|/\*.*?\*/", re.DOTALL)  # texts, names, comments
+_ASIDES = re.compile(  # texts, names, comments; one that isn't closed goes to the end
+    r"'(?:[^']|'')*'|\"(?:[^\"]|\"\")*\"|--[^\n]*|/\*.*?(?:\*/|\Z)", re.DOTALL
+)
 _TABLE = re.compile(r"\b(?:from|join)\s+([\w.\"`\[\]]+)", re.IGNORECASE)
 _FIRST = 6  # lines of a failure
 _ALL = 4000  # pairs of a missing and an unexpected row that are looked at to find which belong together

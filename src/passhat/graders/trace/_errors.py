@@ -12,7 +12,7 @@ from passhat.facts import ToolUse
 from passhat.graders._compare import is_list
 
 _ERROR = re.compile(  # the word alone or with a mark after it, or a phrase: not a word that begins a sentence
-    r"\s*(?:(?:\w*error|\w*exception|traceback|failed|failure|blocked|denied|refused)\s*(?:[:!]|$|\.\s*$)"
+    r"\s*+(?:(?:\w*error|\w*exception|traceback|failed|failure|blocked|denied|refused)\s*(?:[:!]|$|\.\s*$)"
     r"|\w*(?:error|exception) (?:occurred|executing|calling|invoking|running|while|during|code\b|\d)"
     r"|traceback \(most recent|failed (?:to|with|because|due)\b|(?:blocked|denied|refused) (?:by|because|due)\b"
     r"|(?:tool|function|mcp)(?: call| execution| use)?(?: [\w.\-'\"`]+)?"
@@ -21,12 +21,12 @@ _ERROR = re.compile(  # the word alone or with a mark after it, or a phrase: not
     re.IGNORECASE,
 )
 _NONE = re.compile(
-    r"\s*(?:error|exception|failed|blocked|denied|refused)(?: \w+)?\s*[:=]"
+    r"\s*+(?:error|exception|failed|blocked|denied|refused)(?: \w+)?\s*[:=]"
     r"\s*(?:0|none|null|\[\s*\]|\{\s*\})\s*(?:[,;.\n]|$)",
     re.IGNORECASE,
 )
 _TAG = re.compile(
-    r"\s*(?:<\?xml[^>]*>\s*)?<(?:\w+[_:])?(?:errors?|exception)\b[^>/]*>"
+    r"\s*+(?:<\?xml[^>]*>\s*)?<(?:\w+[_:])?(?:errors?|exception)\b[^>/]*>"
     r"(?!\s*(?:</|0\s*<|none\s*<|null\s*<))",
     re.I,
 )
