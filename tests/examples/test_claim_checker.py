@@ -83,6 +83,36 @@ MUTATIONS = {
         "len(set(found.citations)) != 2",
         "test_a_verdict_that_holds_is_taken_as_it_is",
     ),
+    "an id in other letters is one": (
+        "if name not in evidence]",
+        "if name.lower() not in evidence]",
+        "test_an_id_that_is_almost_a_passages_is_invented",
+    ),
+    "blanks around an id don't matter": (
+        "if name not in evidence]",
+        "if name.strip() not in evidence]",
+        "test_an_id_that_is_almost_a_passages_is_invented",
+    ),
+    "without a verdict it is insufficient": (
+        '"disputed", "insufficient"]',
+        '"disputed", "insufficient"] = "insufficient"',
+        "test_a_submission_without_a_verdict_is_sent_back",
+    ),
+    "a verdict may be left empty": (
+        '"disputed", "insufficient"]',
+        '"disputed", "insufficient", None]',
+        "test_the_model_is_told_that_a_verdict_is_wanted_and_nothing_else",
+    ),
+    "the last attempt is taken whatever it says": (
+        "    if wrong:",
+        "    if wrong and context.retry < MAX_ATTEMPTS - 1:",
+        "test_it_stops_when_the_attempts_are_used_up",
+    ),
+    "a passage is found in other letters": (
+        "    if passage not in context.deps:",
+        "    passage = passage.lower()\n    if passage not in context.deps:",
+        "test_a_passage_that_does_not_exist_is_not_read",
+    ),
 }
 
 
@@ -123,7 +153,7 @@ def test_each_test_of_the_checker_is_red_when_what_it_names_is_broken(pytester: 
 
 def test_the_checkers_own_tests_pass(pytester: pytest.Pytester) -> None:
     shutil.copytree(FOLDER, pytester.path, dirs_exist_ok=True)
-    pytester.runpytest_inprocess("tests", "-p", "no:cacheprovider", "-p", "no:asyncio").assert_outcomes(passed=36)
+    pytester.runpytest_inprocess("tests", "-p", "no:cacheprovider", "-p", "no:asyncio").assert_outcomes(passed=58)
 
 
 def test_the_evaluation_runs_on_its_simulated_model(tmp_path: Path) -> None:
