@@ -53,12 +53,14 @@ for piece in PIECES + WORDS:
 FENCED = """
 from passhat.graders.answers import _code, _schema
 from passhat.graders.outcome import _rows
+from passhat.graders import _compare
 for piece in [*PIECES, *WORDS, "/* ", "''", BS + "x```", "```", "``` ", "```a ", "( "]:
     allow(piece)
     text = piece * (300_000 // len(piece))
     _code._FENCE.search("```" + chr(10) + text)
     _schema._FENCE.fullmatch("```" + chr(10) + text)
     _rows.tables_of("select " + text)
+    _compare.look_alike(text + "x", "x" + text)
 """
 
 
