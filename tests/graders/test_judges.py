@@ -14,14 +14,14 @@ import msgspec
 import pytest
 from pydantic_ai._special_tokens import break_special_tokens
 
-from passhat.facts import Grade, ModelCall, Role, Task, ToolCall, Transcript
+from passhat.facts import Grade, ModelCall, Role, Task, Transcript
 from passhat.gateway import Gateway, Request, Script
 from passhat.graders import GraderSetup, all_of, judge, run_grader
 from passhat.graders.judge import Judge
 from passhat.graders.judge._answers import Unusable, read
 from passhat.graders.judge._asking import NoVerdict
 from passhat.graders.judge._at_once import answers
-from passhat.scripting import Reply, call, fail, reply, say, structured
+from passhat.scripting import call, fail, reply, say, structured
 from passhat.trial import FinishedTrial, JudgeModel
 
 WIRES = {"openai/judge-1": "chat", "anthropic/judge-1": "messages"}
@@ -175,7 +175,7 @@ def test_a_synonym_of_pass_is_no_verdict(ask_on: Ask, word: str) -> None:
         call("give_verdict", {"verdict": "pass", "reason": 1, "evidence": []}),
         call("give_verdict", {"verdict": "pass", "reason": "", "evidence": "sorry"}),
         call("give_verdict", '{"verdict": "pass", "reason": NaN, "evidence": []}'),
-        Reply(tool_calls=(ToolCall("", "give_verdict", "pass", malformed=True),)),
+        call("give_verdict", "pass"),
         call("approve", {"verdict": "pass", "reason": "", "evidence": []}),
         reply(
             call("give_verdict", {"verdict": "fail", "reason": "", "evidence": []}),

@@ -19,6 +19,7 @@ def test_arguments_that_are_valid_json_text_are_read_and_others_kept() -> None:
     assert call("x", "").tool_calls[0].arguments == {}
     broken = call("x", '{"a": ').tool_calls[0]
     assert (broken.arguments, broken.malformed) == ('{"a": ', True)
+    assert call("x", "A1").tool_calls[0].arguments == "A1"  # what a model writes in place of an object
 
 
 @pytest.mark.parametrize(
@@ -26,8 +27,6 @@ def test_arguments_that_are_valid_json_text_are_read_and_others_kept() -> None:
     [
         (lambda: say({"a": 1}), r"use structured\(\)"),  # type: ignore[arg-type]
         (lambda: call(""), "name of a tool"),
-        (lambda: call("refund", "A1"), r"call\('refund', 'A1'\): arguments have names, as in call\('refund', {'order'"),
-        (lambda: call("refund", '["A1"]'), "text is the JSON of such an object"),
         (lambda: call("refund", ["A1"]), r"call\('refund', \['A1'\]\): arguments have names"),  # type: ignore[arg-type]
         (lambda: fail(200), "not a failure"),
         (lambda: fail(302), "from 400 to 599"),

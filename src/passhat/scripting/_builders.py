@@ -23,11 +23,11 @@ def say(text: str) -> Reply:
 
 
 def call(name: str, arguments: Mapping[str, Any] | str | None = None, *, id: str = "") -> Reply:
-    """The model asks for a tool. Arguments given as text are the JSON of an object, and go out as they are where that
-    is broken, as a model breaks it: ``'{"order": '``.
+    """The model asks for a tool. Text for ``arguments`` goes out as it is, also where it is no JSON of an object: a
+    model may write anything there, such as ``'{"order": '`` or ``'A1'``.
 
-    Parallel calls are ``reply(call(…), call(…))``. Without an ``id`` a unique one is made. Raises ValueError for other
-    text and TypeError for what is no mapping.
+    Parallel calls are ``reply(call(…), call(…))``. Without an ``id`` a unique one is made. Raises TypeError for what is
+    neither a mapping nor text.
 
     >>> call("refund", {"order": "A1"}).tool_calls[0].arguments
     {'order': 'A1'}
@@ -35,11 +35,6 @@ def call(name: str, arguments: Mapping[str, Any] | str | None = None, *, id: str
     if not isinstance(name, str) or not name:
         raise ValueError(f"call({name!r}): the name of a tool must be text")
     if isinstance(arguments, str):
-        if arguments.strip() and not arguments.lstrip().startswith("{"):
-            raise ValueError(
-                f"call({name!r}, {arguments[:80]!r}): arguments have names, as in call({name!r}, {{'order': 'A1'}}); "
-                "text is the JSON of such an object, and also a broken one begins with {"
-            )
         return Reply(tool_calls=(tool_call(id, name, arguments),))
     if arguments is not None and not isinstance(arguments, Mapping):
         raise TypeError(
