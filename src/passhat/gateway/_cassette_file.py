@@ -13,7 +13,7 @@ import msgspec
 import yaml
 
 from passhat.gateway._errors import CassetteError
-from passhat.isolation import read_regular
+from passhat.isolation import read_regular, text_of
 
 _HEAD = "passhat_cassette"
 _VERSION = 1
@@ -45,7 +45,7 @@ def read_entries(path: Path) -> tuple[list[Entry], Stamp]:
     """All entries of a file, and a stamp to notice that someone else has changed it."""
     try:
         stamp = stamp_of(path)
-        text = read_regular(path).decode("utf-8").replace("\r\n", "\n")
+        text = text_of(read_regular(path))
     except (OSError, UnicodeError) as error:
         raise CassetteError(f"{path} can't be read: {error}") from error
     if _is_yaml(path):

@@ -14,7 +14,7 @@ from passhat.history._collect import Found
 from passhat.history._errors import HistoryError
 from passhat.history._evidence import LeftOut
 from passhat.history._points import counts_of
-from passhat.isolation import read_regular
+from passhat.isolation import read_regular, text_of
 from passhat.stats import clopper_pearson, smallest_all_pass
 
 BAR = 0.8
@@ -132,7 +132,7 @@ def move_lines(ids: Collection[str], source: Path, target: Path) -> int:
 
 def _parted(ids: Collection[str], path: Path) -> tuple[list[str], list[str]]:
     try:
-        lines = read_regular(path).decode("utf-8-sig").replace("\r\n", "\n").split("\n")
+        lines = text_of(read_regular(path), "utf-8-sig").split("\n")
     except (OSError, UnicodeDecodeError) as error:
         raise HistoryError(f"{path}: can't be read: {error}") from None
     moved = [line for line in lines if line.strip() and _id(line) in ids]

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from passhat.isolation._isolated import ForkServer
     from passhat.isolation._leftovers import end_leftovers
     from passhat.isolation._mounts import unmount_below
-    from passhat.isolation._regular import NotAFile, open_regular, read_named, read_regular
+    from passhat.isolation._regular import NotAFile, open_regular, read_named, read_regular, text_of
     from passhat.isolation._removal import remove_tree
     from passhat.isolation._seal import SealChange, SealError, seal
     from passhat.isolation._seeding import reseed
@@ -56,6 +56,7 @@ _HOME = {
     "remove_tree": "_removal",
     "reseed": "_seeding",
     "seal": "_seal",
+    "text_of": "_regular",
     "trial_environ": "_environ",
     "unmount_below": "_mounts",
 }
@@ -90,6 +91,7 @@ __all__ = [
     "remove_tree",
     "reseed",
     "seal",
+    "text_of",
     "trial_environ",
     "unmount_below",
 ]

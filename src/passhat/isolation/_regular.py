@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import io
 import os
 import stat
 
@@ -68,6 +69,17 @@ def read_named(path: str | os.PathLike[str]) -> bytes:
         with open(path, "rb") as file:
             return file.read()
     return read_regular(path)
+
+
+def text_of(data: bytes, encoding: str = "utf-8", errors: str = "strict") -> str:
+    """What a text file's bytes say, with the ends of its lines as when it is opened as text.
+
+    Raises UnicodeDecodeError.
+
+    >>> text_of(b"a\\r\\nb\\rc\\n").split("\\n")
+    ['a', 'b', 'c', '']
+    """
+    return io.TextIOWrapper(io.BytesIO(data), encoding, errors).read()
 
 
 def _check(seen: os.stat_result) -> None:

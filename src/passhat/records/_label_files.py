@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 
 from passhat.facts import LONGEST_RATER, Label, can_be_a_rater, can_be_drawn_with, contradicts_itself, is_about
-from passhat.isolation import read_named
+from passhat.isolation import read_named, text_of
 from passhat.records._errors import BadRecord, RecordError, disk_error
 
 _NEEDED = ("task", "trial", "verdict")
@@ -62,7 +62,7 @@ def read_labels(
 
 def _text(file: Path) -> str:
     try:
-        return read_named(file).decode("utf-8-sig").replace("\r\n", "\n")
+        return text_of(read_named(file), "utf-8-sig")
     except UnicodeDecodeError as error:
         raise RecordError(file, f"can't be read: isn't UTF-8 text ({error.reason} at byte {error.start})") from None
     except OSError as error:

@@ -7,7 +7,7 @@ import re
 import sys
 from collections.abc import Collection
 
-from passhat.isolation import read_regular
+from passhat.isolation import read_regular, text_of
 
 
 def passed_over(suite: str, imported: Collection[str]) -> list[str]:
@@ -36,6 +36,6 @@ def _imports(name: str) -> re.Pattern[str]:
 
 def _text(file: str) -> str:
     try:
-        return read_regular(file).decode("utf-8", "replace")
+        return text_of(read_regular(file), errors="replace")
     except OSError:
         return ""

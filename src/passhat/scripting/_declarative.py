@@ -13,7 +13,7 @@ import yaml
 
 from passhat.facts import Usage
 from passhat.gateway import Faults, Reply, Request, Script, ScriptError, Simulate
-from passhat.isolation import read_named
+from passhat.isolation import read_named, text_of
 from passhat.scripting._builders import call, fail, refuse, reply, say, structured, think
 
 _DETAILS = ("stop", "model", "fingerprint", "first_token", "tokens_per_second")
@@ -49,7 +49,7 @@ def load(path: str | Path) -> Play:
     """
     path = Path(path)
     try:
-        data = yaml.safe_load(read_named(path).decode("utf-8"))
+        data = yaml.safe_load(text_of(read_named(path)))
     except (OSError, UnicodeError, yaml.YAMLError, RecursionError) as error:
         raise ScriptError(f"{path} can't be read: {error}") from error
     try:
